@@ -311,7 +311,7 @@ describe('the architecture', () => {
   });
 
   it('keeps the catalog free of I/O', () => {
-    // Of zlib what unpacks bytes that are at hand.
+    // zlib is there to unpack bytes that are in memory already.
     const pure = ['node:path', 'node:buffer', 'node:util', 'node:zlib'];
     const wrong = imports.filter(({ from, to }) => noun(from) === 'catalog' && to.startsWith('node:') && !pure.includes(to));
     expect(wrong).toEqual([]);
@@ -327,7 +327,7 @@ describe('the architecture', () => {
     expect(imports.filter(({ from, to }) => to === 'node:child_process' && noun(from) !== 'exec')).toEqual([]);
   });
 
-  it('listens for aborts in one place, so that nobody forgets to stop listening', () => {
+  it('listens for aborts in one place, so that every listener is removed again', () => {
     expect(files.filter((file) => file !== 'streams/abort.ts' && addsAbortListener(readFileSync(join('src', file), 'utf8')))).toEqual([]);
     expect(addsAbortListener(readFileSync('src/streams/abort.ts', 'utf8'))).toBe(true);
   });
@@ -366,7 +366,7 @@ describe('the architecture', () => {
     expect(imports.filter(({ from, to }) => to === 'node:worker_threads' && !['judge', 'nats'].includes(noun(from)))).toEqual([]);
   });
 
-  it('judges samples in threads only, but for the files of whoever runs a command: nobody else calls what looks through a file', () => {
+  it('judges samples in threads only, except for the local files of a command: no other module calls the sniffer', () => {
     const callersOf = (path: string) => own.filter(({ from, to }) => to === path && noun(from) !== 'catalog').map(({ from }) => from);
     expect(callersOf('catalog/sniff/sniff.ts')).toEqual(['judge/answer.ts']);
     expect(callersOf('judge/answer.ts').toSorted()).toEqual(['cli/files/here.ts', 'judge/judge.ts', 'judge/thread.ts']);

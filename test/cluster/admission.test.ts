@@ -1,4 +1,4 @@
-/** What the API server lets the controller's account do under the policies that are shipped beside its rights, whoever has its token: Jobs as its pools say them. */
+/** What the API server lets anyone with the controller's token do under the policies that are shipped beside its rights: create Jobs as its pools define them. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts';
@@ -116,7 +116,7 @@ beforeAll(async () => {
   await installResources(cluster);
   for (const name of [HOME, 'team']) {
     await cluster.kubectl(['create', 'namespace', name]);
-    // Nobody makes the account that pods need.
+    // No controller runs here that would create the account that pods need.
     await cluster.kubectl(['create', 'serviceaccount', 'default', `--namespace=${name}`]);
   }
   asController = await connectKube({ kubeconfig: await controllerAccount(cluster, 'all-namespaces.yaml', HOME) });
@@ -190,7 +190,7 @@ const FORGED: readonly (readonly [what: string, fields: Readonly<Record<string, 
     'metadata.ownerReferences',
   ],
   // Two policies refuse these, one for the label and one for the owner: the API server tells of either.
-  ['of a pool that nobody named', { 'metadata.labels.filemill|io/pool': 'other' }, 'metadata.'],
+  ['of a pool that the policy does not name', { 'metadata.labels.filemill|io/pool': 'other' }, 'metadata.'],
   ['without the label of its pool', { 'metadata.labels.filemill|io/pool': undefined }, 'metadata.'],
   ['with the label of another pool', { 'metadata.labels.filemill|io/pool': 'media' }, 'metadata.'],
   ['of any name', { 'metadata.name': 'miner' }, 'metadata.name'],
@@ -244,7 +244,7 @@ const FORGED: readonly (readonly [what: string, fields: Readonly<Record<string, 
   ['for another scheduler', { [`${POD}.schedulerName`]: 'theirs' }, 'schedulerName'],
   ['as another account', { [`${POD}.serviceAccountName`]: 'filemill-controller' }, 'serviceAccountName'],
   ['with a Secret for another registry', { [`${POD}.imagePullSecrets`]: [{ name: 'theirs' }] }, 'imagePullSecrets'],
-  ['with names of its own', { [`${POD}.hostAliases`]: [{ ip: '192.0.2.1', hostnames: ['nats'] }] }, 'hostAliases'],
+  ['with its own host names', { [`${POD}.hostAliases`]: [{ ip: '192.0.2.1', hostnames: ['nats'] }] }, 'hostAliases'],
   ['with other servers for names', { [`${POD}.dnsConfig`]: { nameservers: ['192.0.2.1'] } }, 'dnsConfig'],
   ["with its node's names", { [`${POD}.dnsPolicy`]: 'Default' }, 'dnsPolicy'],
   ['as root', { [`${POD}.securityContext.runAsNonRoot`]: false }, `${POD}.securityContext`],
@@ -400,11 +400,11 @@ describe('the controller', () => {
     expect(await refusalOfJob(own, fields)).toContain(field);
   });
 
-  it.each(FORGED_RICH)('makes no Job %s, where the pool says much', async (_, fields, field) => {
+  it.each(FORGED_RICH)('makes no Job %s, also for a pool with many settings', async (_, fields, field) => {
     expect(await refusalOfJob(rich, fields)).toContain(field);
   });
 
-  it('tells workers of no NATS servers in other words', async () => {
+  it('hides no other NATS servers in settings with the same words', async () => {
     const value = settingsOf(own).replace('"servers":[', '"servers":["x"],"s3":{"endpoint":"https://example.org"},"x":[');
     expect(await refusalOfJob(own, { [`${WORKER}.env.1.value`]: value })).toContain('SETTINGS');
   });
@@ -446,7 +446,7 @@ describe('the controller', () => {
     for (const verb of ['bind', 'escalate', 'impersonate'])
       for (const of of IMPERSONATED) if (await may(verb, of)) allowed.push(`${verb} ${of}`);
     expect(allowed).toEqual([]);
-    // Of a pool it may write the status, which leaves the rest as it is.
+    // It may write the status of a pool, and such a write changes nothing else.
     const ref = { name: 'image', namespace: HOME };
     const change = { spec: { image: 'theirs' }, metadata: { labels: { a: 'b' } }, status: { workers: 1 } };
     await asController.patch(TOOLCHAIN_POOLS, ref, change, { subresource: 'status' });
@@ -455,7 +455,7 @@ describe('the controller', () => {
     expect(after.metadata.labels).toBeUndefined();
   });
 
-  it('is the only one who is held to it', async () => {
+  it('is the only account that the policies restrict', async () => {
     await cluster.kube.create(JOBS, changed(own, { 'metadata.name': 'anybody', [`${POD}.automountServiceAccountToken`]: true }));
     expect((await cluster.kube.get(TOOLCHAIN_POOLS, { name: 'image', namespace: HOME })).metadata.name).toBe('image');
     for (const name of ['controller', 'workers'])
@@ -479,7 +479,7 @@ describe('the controller', () => {
     await cluster.kubectl(['create', 'namespace', 'elsewhere']);
     for (const namespace of ['elsewhere', 'default', 'kube-system'])
       for (const job of [own, theirs]) expect(await refusalOfJob(job, { 'metadata.namespace': namespace })).toContain('no params found');
-    // Of a pool that is there, but in another namespace.
+    // Here the pool exists, but in another namespace.
     expect(await refusalOfJob(own, { 'metadata.namespace': 'team' })).toContain('metadata.ownerReferences');
     expect(await refusalOfJob(theirs, { [`${WORKER}.envFrom`]: [{ secretRef: { name: 'filemill-keys' } }] })).toContain(
       'containers[0].envFrom',

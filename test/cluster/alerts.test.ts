@@ -31,7 +31,7 @@ interface Adapter {
 
 /** As the chart names its release's. */
 const NAMESPACE = 'filemill';
-/** Of other operators, whose metrics have the same names. */
+/** The namespace of other operators, whose metrics have the same names. */
 const OTHERS = 'others';
 /** How long all is well before the first fault, ms: an hour at night (docs/operating.md). */
 const WELL_MS = Number(process.env['ALERTS_WELL_MS'] ?? 10_000);
@@ -55,7 +55,7 @@ let controllers: Controller[] = [];
 let ports: number[] = [];
 let crew: Crew;
 let prometheus: Prometheus;
-/** Of a role that is at work: what it counts is this test's to say. */
+/** The metrics of a role that is at work: this test sets what they count. */
 const metrics = createMetrics();
 const exporters: Server[] = [];
 
@@ -161,7 +161,7 @@ describe('the alert', () => {
     await ends('FilemillPoolDegraded');
   }, 150_000);
 
-  it('FilemillOrdersWait fires for a pool whose orders nobody takes, and ends with the last of them', async () => {
+  it('FilemillOrdersWait fires for a pool whose orders no worker takes, and ends once workers take them', async () => {
     await applyPool(kubernetes.kube, aPool('well', { capacity: 0 }));
     await eventually(() => ![...crew.there.values()].some(({ pool }) => pool === 'well'), 'its workers to have left', 60_000);
     await sendOrders(queue, 'well', 2);

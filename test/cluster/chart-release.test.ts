@@ -80,7 +80,7 @@ describe('a release', () => {
 
   it.each([
     ['of a trial', TRIAL, 'tls://filemill-nats:4222'],
-    ['with NATS of its own', [...PRODUCTION, '--set', 'namespace.create=false'], 'nats:4222'],
+    ['that uses a separate NATS', [...PRODUCTION, '--set', 'namespace.create=false'], 'nats:4222'],
   ])(
     '%s lets the controller make Jobs of its pools and of those that were there before an upgrade, and no others',
     async (_, values, nats) => {

@@ -137,7 +137,7 @@ describe('the chart', () => {
     expect([await portOf('ClusterIP'), await portOf('NodePort')]).toEqual([undefined, 30_080]);
   });
 
-  it('leaves capacity to whoever scales, unless a value says it', async () => {
+  it('leaves capacity to operators and autoscalers, unless a value sets it', async () => {
     expect((await objects(...PRODUCTION))('ToolchainPool', 'media')['spec']).not.toHaveProperty('capacity');
     const said = await objects(...PRODUCTION, '--set', 'pools.media.spec.capacity=40');
     expect(said('ToolchainPool', 'media')['spec'].capacity).toBe(40);

@@ -96,7 +96,7 @@ describe('a controller', () => {
   it('counts ConversionJobs by phase, and names each phase from the start', async () => {
     const phase = async (name: string) => (await series()).get(`filemill_conversion_jobs{phase="${name}"}`);
     expect(await Promise.all(['Pending', 'Running', 'Complete', 'Failed', 'Expired', 'Cancelled'].map(phase))).toEqual([0, 0, 0, 0, 0, 0]);
-    // Nobody serves the API here: it waits.
+    // No API serves here, so the job waits.
     await kubernetes.kubectl(['apply', '--server-side', '--filename=manifests/examples/jobs/report.yaml']);
     await eventually(async () => (await phase('Pending')) === 1, 'one is pending', 20_000);
     const status = { phase: 'Failed', completionTime: new Date().toISOString() };

@@ -23,7 +23,7 @@ const TAKEOVER_MS = 20_000;
 const HANDOVER_MS = 2_000;
 
 interface Kind {
-  /** Of one order, ms. */
+  /** What one order takes, ms. */
   readonly serviceMs: number;
   /** Between two orders, ms. */
   readonly everyMs: number;
@@ -173,7 +173,7 @@ describe('two controllers under load', () => {
     const missing = () => LASTING.flatMap((pool) => load.accepted.get(pool) ?? []).filter((jobId) => ended(jobId) === 0);
     // What a dead worker held is handed out again half a minute later.
     await eventually(() => missing().length === 0, 'every order is done', 75_000);
-    // Of the pool that went, what was not done waits for whoever declares it again.
+    // What was not done in the removed pool waits until the pool is declared again.
     const { waiting, held } = await queue.depth('doomed');
     const left = (load.accepted.get('doomed') ?? []).filter((jobId) => ended(jobId) === 0);
     expect(left.length).toBe(waiting + held);
@@ -208,7 +208,7 @@ describe('two controllers under load', () => {
     for (const [name, count] of samples.seen) expect(count, `live Jobs of ${name}`).toBeLessThanOrEqual(most(name));
     expect(measured['kill -9, ms']).toBeLessThan(TAKEOVER_MS);
     expect(measured['SIGTERM, ms']).toBeLessThan(HANDOVER_MS);
-    // What Node says last of a process that an error has ended which nobody caught.
+    // The last line that Node prints when an uncaught error has ended a process.
     expect(replicas.lines().filter((line) => /^Node\.js v/.test(line))).toEqual([]);
   }, 400_000);
 });

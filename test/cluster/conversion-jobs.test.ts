@@ -240,7 +240,7 @@ describe('a ConversionJob', () => {
       await kubernetes.kube.patch(CONVERSION_JOBS, metadata, { metadata: { finalizers: null } });
     });
 
-    it('says so when whoever has its id ends it', async () => {
+    it('is Cancelled when a client deletes its job over REST', async () => {
       const { namespace, jobId } = await waiting();
       await fetch(`${api.url}/api/v1/jobs/${jobId}`, { method: 'DELETE' });
       await waitFor(namespace, 'waiting', 'Failed');
@@ -249,7 +249,7 @@ describe('a ConversionJob', () => {
     });
   });
 
-  it('goes by itself when its time is over, and leaves the output to whoever has its URL', async () => {
+  it('is removed when its time is over, and its job stays for clients that have the id', async () => {
     const namespace = await newNamespace();
     await apply(namespace, 'brief', { ttlSecondsAfterFinished: 1 });
     const { jobId } = await eventually(async () => {
@@ -271,7 +271,7 @@ describe('a ConversionJob', () => {
     expect([status.phase, status.output, reasonOf(status, 'Expired')]).toEqual(['Expired', undefined, 'JOB_EXPIRED']);
   });
 
-  it('waits while its namespace has used up a limit, and nobody is banned', async () => {
+  it('waits while its namespace has used up a limit, and no namespace is banned', async () => {
     const namespace = await newNamespace();
     const names = Array.from({ length: DAILY + 3 }, (_, n) => `n${n}`);
     await Promise.all(names.map((name) => apply(namespace, name)));

@@ -26,7 +26,7 @@ async function kubectl(...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Of a command that must fail. */
+/** @returns what kubectl says of a command that must fail */
 async function complaint(...args: string[]): Promise<string> {
   const { code, stderr } = await cluster.kubectl(args);
   expect(code).not.toBe(0);
@@ -204,7 +204,7 @@ describe('a ToolchainPool', () => {
     expect(said).toContain('spec.capacity in body should be less than or equal to 5000');
   });
 
-  it('answers an autoscaler though nobody ever wrote its capacity', async () => {
+  it('answers an autoscaler though its capacity was never set', async () => {
     expect((await scaleOf('web')).spec.replicas).toBe(10);
   });
 
@@ -214,7 +214,7 @@ describe('a ToolchainPool', () => {
     expect((await json('tp/web')).spec.capacity).toBe(7);
   });
 
-  it('tells who applies another capacity than was scaled to', async () => {
+  it('refuses another capacity than it was scaled to, and names the conflict', async () => {
     await kubectl(...apply('pools/image.yaml', '--force-conflicts'));
     await kubectl('scale', 'tp/image', '--replicas=3');
     const said = await complaint(...apply('pools/image.yaml'));
@@ -222,14 +222,14 @@ describe('a ToolchainPool', () => {
   });
 
   // A Scale of no replicas looks to the API server like one that says nothing: docs/resources.md warns of it.
-  it('forgets who scaled it to nothing, so that whoever applies it next wins', async () => {
+  it('forgets who scaled it to zero, so that the next apply sets its capacity', async () => {
     await kubectl(...apply('pools/image.yaml', '--force-conflicts'));
     await kubectl('scale', 'tp/image', '--replicas=0');
     await kubectl(...apply('pools/image.yaml'));
     expect((await json('tp/image')).spec.capacity).toBe(40);
   });
 
-  it('is handed over to whoever scaled it to another figure, and to nobody else', async () => {
+  it('leaves its capacity to a scaler that changed the figure, and to no other, once it is applied without one', async () => {
     const withoutCapacity = readFileSync(`${EXAMPLES}/pools/image.yaml`, 'utf8').replace(/^ *capacity: .*\n/m, '');
     const handOver = () => cluster.kubectl(['apply', '--server-side', '--filename=-'], withoutCapacity);
     await kubectl(...apply('pools/image.yaml', '--force-conflicts'));
@@ -285,7 +285,7 @@ describe('a ToolchainPool', () => {
     expect(says(await json('tp/web'))).toEqual(['CredentialsMissing False', 'Progressing False']);
   });
 
-  it('has a status that nobody writes with its spec, and a spec that nobody writes with its status', async () => {
+  it('has a status that no write of its spec changes, and a spec that no write of its status changes', async () => {
     await kubectl(...merge('tp/web', { spec: { standby: 2 }, status: { desired: 99 } }));
     await kubectl(...merge('tp/web', { spec: { standby: 99 }, status: { running: 5 } }, '--subresource=status'));
     const { spec, status } = await json('tp/web');
@@ -339,7 +339,7 @@ describe('a ConversionJob', () => {
     const jobId = '0123456789abcdef0123456789abcdef';
     await kubectl(...merge('cvj/report', { status: { phase: 'Running', progress: 40, jobId } }, '--subresource=status'));
     const [head, row] = rows(await kubectl('get', 'cvj/report'));
-    // Not which job it is: whoever has the id may fetch the output.
+    // The id of the job is not shown: any client that has it may fetch the output.
     expect(head).toEqual(['NAME', 'PHASE', 'TO', 'PROGRESS', 'AGE']);
     expect(row).toEqual(['report', 'Running', 'pdf', '40', expect.any(String)]);
     const [wide] = rows(await kubectl('get', 'cvj', '--output=wide'));
@@ -353,7 +353,7 @@ describe('a ConversionJob', () => {
     expect(await waiting).toContain('condition met');
   });
 
-  it('has a status that nobody writes with its metadata', async () => {
+  it('has a status that no write of its metadata changes', async () => {
     await kubectl(...merge('cvj/report', { metadata: { labels: { team: 'none' } }, status: { phase: 'Complete' } }));
     expect(await json('cvj/report')).toMatchObject({ metadata: { labels: { team: 'none' } }, status: { phase: 'Running' } });
   });

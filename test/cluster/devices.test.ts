@@ -14,7 +14,7 @@ interface Pod extends KubeObject {
 }
 
 const namespace = 'devices';
-/** Of no vendor: whatever name a device plugin gives it, the scheduler counts it. */
+/** A name of no vendor: the scheduler counts whatever name a device plugin gives. */
 const DEVICE = 'example.com/accelerator';
 const TAINT = { key: DEVICE, value: 'present', effect: 'NoSchedule' };
 let operator: Operator;

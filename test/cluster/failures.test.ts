@@ -13,7 +13,7 @@ interface Pod extends KubeObject {
 }
 
 interface Cause {
-  /** Of the condition `Degraded`. */
+  /** The reason in the condition `Degraded`. */
   readonly reason: string;
   readonly says: RegExp;
   readonly spec?: object;
@@ -149,7 +149,7 @@ const held = (name: string) => {
 };
 const uids = async (name: string) => (await jobsOf(operator.kubernetes.kube, name, name)).map(({ metadata }) => metadata.uid).toSorted();
 
-/** Of every ToolchainPool, by name: here each has a namespace with its own name. */
+/** What the metric says of every ToolchainPool, by the pool's name, which here is also the name of its namespace. */
 async function degraded(): Promise<ReadonlyMap<string, number>> {
   const text = await (await fetch(`${operator.controller.url}/metrics`)).text();
   const lines = text.matchAll(/^filemill_pool_degraded\{pool="(.+)",pool_namespace="\1"\} (\d)$/gm);
@@ -181,7 +181,7 @@ describe('a pool is held by', () => {
     expect(condition(pool, 'Progressing')).toMatchObject({ status: 'True', message: expect.stringMatching(/^0 of 4 workers serve; /) });
     expect((await degraded()).get(name)).toBe(1);
     expect(pool.status?.queued).toBe(ORDERS);
-    // A node may still come; all else waits for somebody.
+    // A node may still come; everything else waits for the operator.
     expect(await kstatus(pool)).toBe(reason === 'Unschedulable' ? 'InProgress' : 'Failed');
     await eventually(async () => (await operator.events(name, name)).includes(reason), 'an Event');
   });

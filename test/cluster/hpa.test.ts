@@ -39,7 +39,7 @@ function answer(path: URL): object {
 
 beforeAll(async () => {
   cluster = await startKubernetes({ without: ['scheduler', 'kwok'] });
-  // Nobody checks it: any certificate will do.
+  // No client checks it: any certificate will do.
   const certificates = join(dirname(cluster.kubeconfig), 'certificates');
   const [cert, key] = ['crt', 'key'].map((end) => readFileSync(join(certificates, `apiserver.${end}`)));
   adapter = createServer({ cert, key }, (request, response) => {
@@ -107,7 +107,7 @@ describe('an HPA on a ToolchainPool', () => {
     expect(await capacity()).toBe(5);
   });
 
-  it('leaves a drained pool alone until somebody scales it up', async () => {
+  it('leaves a drained pool alone until the operator scales it up', async () => {
     await kubectl(['scale', 'tp/web', '--replicas=0']);
     const reason = '--output=jsonpath={.status.conditions[?(@.type=="ScalingActive")].reason}';
     await until('the autoscaler to stand aside', async () => (await kubectl(['get', 'hpa/web', reason])) === 'ScalingDisabled');

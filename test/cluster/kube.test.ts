@@ -55,7 +55,7 @@ describe('a call that is refused', () => {
     await expect(kube.remove(MAPS, { name: 'nowhere', namespace })).rejects.toMatchObject({ status: 404, reason: 'NotFound' });
   });
 
-  it('because somebody else wrote in between says Conflict', async () => {
+  it('because another client wrote in between says Conflict', async () => {
     const first = await kube.create(MAPS, map('raced'));
     await kube.replace(MAPS, { ...first, data: { who: 'one' } });
     await expect(kube.replace(MAPS, { ...first, data: { who: 'other' } })).rejects.toMatchObject({ status: 409, reason: 'Conflict' });
@@ -82,7 +82,7 @@ describe('a call that is refused', () => {
     expect(isTransient(error)).toBe(false);
   });
 
-  it('because nobody allowed it says Forbidden', async () => {
+  it('because no role allows it says Forbidden', async () => {
     const nobody = await connectKube({ kubeconfig: await cluster.kubeconfigFor({ name: 'nobody', namespace }) });
     await expect(nobody.get(MAPS, { name: 'any', namespace })).rejects.toMatchObject({ status: 403, reason: 'Forbidden' });
     nobody.close();
@@ -161,7 +161,7 @@ describe('a call', () => {
     expect(passage.made).toBe(before + 1);
   });
 
-  it('that reaches nobody says so, and the next one that does succeeds', async () => {
+  it('that cannot connect says so, and the next one that can succeeds', async () => {
     passage.shut();
     const error = await through.request('GET', '/version').catch((caught: unknown) => caught);
     passage.open();
@@ -170,7 +170,7 @@ describe('a call', () => {
     await through.request('GET', '/version');
   });
 
-  it('that nobody answers ends at its limit', async () => {
+  it('that gets no answer ends at its limit', async () => {
     passage.swallow();
     const error = await through.request('GET', '/version', undefined, { limitMs: 300 }).catch((caught: unknown) => caught);
     passage.open();

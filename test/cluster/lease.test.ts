@@ -134,7 +134,7 @@ describe.concurrent('a lease', () => {
     expect(stdout).toBe('one');
   });
 
-  it('is renewed by its holder, and by nobody else', async () => {
+  it('is renewed by its holder alone', async () => {
     const [one, other] = [stand('renewed', 'one'), stand('renewed', 'other')];
     await Promise.race([one.won, other.won]);
     const [leader, follower] = one.leading ? [one, other] : [other, one];
@@ -193,11 +193,11 @@ describe.concurrent('a lease', () => {
     await follower.won;
     await follower.resign();
     limited.close();
-    // Of two who begin at the same time one is too late.
+    // Two that begin at the same time may conflict, but neither lacks a right.
     expect(troubles.filter((error) => (error as { status?: number }).status === 403)).toEqual([]);
   });
 
-  it('that somebody took is lost', async () => {
+  it('that another holder took is lost', async () => {
     const leader = stand('taken', 'one');
     await leader.won;
     const lease = await leaseOf('taken');
@@ -206,7 +206,7 @@ describe.concurrent('a lease', () => {
     expect(leader.leading).toBe(false);
   });
 
-  it('that somebody deleted is made again by its holder', async () => {
+  it('that was deleted is created again by its holder', async () => {
     const leader = stand('deleted', 'one');
     await leader.won;
     await kube.remove(LEASES, { name: 'deleted', namespace });

@@ -21,7 +21,7 @@ const namespace = 'default';
 let cluster: Cluster;
 let kube: Kube;
 
-/** Of a pool's kind. */
+/** A Job whose pods need nodes of this kind. */
 const job = (name: string, kind: string, pod: object = {}, annotations: object = {}): Job => ({
   metadata: { name, namespace },
   spec: {

@@ -21,7 +21,7 @@ beforeAll(async () => {
   for (const name of [HOME, 'other', 'team']) await kubernetes.kubectl(['create', 'namespace', name]);
   await controllerAccount(kubernetes, 'all-namespaces.yaml', HOME);
   const nats = await servers.connect();
-  // Nobody stands in for workers of `other`: their pods run, and say nothing.
+  // Workers of `other` have no stand-ins: their pods run, and report nothing.
   crew = await startStandIns({ kube, nats, namespace: HOME, serviceMs: () => 50 });
   // As a pod, whose account's token lies in a folder of ours.
   const { environment, folder } = await kubernetes.podOf({ name: ACCOUNT, namespace: HOME });
@@ -48,7 +48,7 @@ const series = async (pool: string): Promise<ReadonlyMap<string, number>> => {
   return new Map(lines.map((line) => [line.slice(0, line.indexOf('{')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
 };
 
-it('a pod that runs and says nothing makes its pool Degraded after a time, naming the pod', async () => {
+it('a pod that runs without a heartbeat makes its pool Degraded after a time, naming the pod', async () => {
   await applyPool(kubernetes.kube, aPool('mute', { standby: 1, capacity: 1 }, { namespace: 'other' }));
   const pool = await eventually(
     async () => {
@@ -63,7 +63,7 @@ it('a pod that runs and says nothing makes its pool Degraded after a time, namin
   expect(condition(pool, 'Ready')?.status).toBe('False');
 }, 60_000);
 
-it('Jobs that Kubernetes makes no pods of are no workers', async () => {
+it('Jobs for which Kubernetes creates no pods do not count as workers', async () => {
   const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none', namespace: 'other' }, spec: { hard: { pods: '1' } } };
   await kubernetes.kubectl(['apply', '-f', '-'], JSON.stringify(quota));
   await eventually(
@@ -87,7 +87,7 @@ it('Jobs that Kubernetes makes no pods of are no workers', async () => {
   expect(pool.status?.workers).toBe(0);
 }, 60_000);
 
-it('a pool where none are taken gets no name and no worker, however old it is', async () => {
+it('a pool in a namespace that the service does not accept gets no name and no worker, however old it is', async () => {
   await applyPool(kubernetes.kube, aPool('claimed', { standby: 1 }, { namespace: 'team' }));
   const theirs = await eventually(
     async () => {
@@ -109,7 +109,7 @@ it('a pool where none are taken gets no name and no worker, however old it is', 
   expect(await jobsOf(kubernetes.kube, 'claimed', 'team')).toEqual([]);
 }, 90_000);
 
-it('a worker whose Job went without it is asked to leave', async () => {
+it('a worker whose Job was deleted without its pod is asked to retire', async () => {
   await applyPool(kubernetes.kube, aPool('orphaned', { standby: 1, capacity: 1 }, { namespace: HOME }));
   await eventually(async () => (await read(HOME, 'orphaned')).status?.idle === 1, 'a worker', 30_000);
   const [before] = [...crew.there].flatMap(([pod, { pool }]) => (pool === 'orphaned' ? [pod] : []));
@@ -132,7 +132,7 @@ it('a worker whose Job went without it is asked to leave', async () => {
   );
 }, 150_000);
 
-it('a namesake that goes takes no figures of the owner along', async () => {
+it('a pool that is deleted takes no metrics of an older pool of the same name along', async () => {
   await applyPool(kubernetes.kube, aPool('twice', { standby: 1 }, { namespace: HOME }));
   await eventually(async () => (await series('twice')).get('filemill_pool_idle_workers') === 1, 'its worker', 30_000);
   // Its age is in whole seconds.
@@ -154,7 +154,7 @@ it('a namesake that goes takes no figures of the owner along', async () => {
   expect([now.get('filemill_pool_idle_workers'), now.get('filemill_pool_workers_created_total')]).toEqual([1, made]);
 }, 120_000);
 
-it('figures follow the pool although its status is refused', async () => {
+it('metrics follow the pool although its status cannot be written', async () => {
   const clusterRole = ['patch', 'clusterrole/filemill-controller', '--type=json'];
   const { stdout } = await kubernetes.kubectl(['get', 'clusterrole/filemill-controller', '--output=json']);
   const { rules } = JSON.parse(stdout) as { rules: { resources: string[] }[] };

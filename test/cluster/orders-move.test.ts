@@ -1,4 +1,4 @@
-/** Orders that wait where nobody comes for them: in a pool whose workers do not come up, or that was taken away. */
+/** Orders in a pool that no worker serves: its workers do not come up, or the pool was removed. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ORDER_VERSION } from '../../src/contracts/messages/order.ts';

@@ -191,7 +191,7 @@ describe('a pool', () => {
     await poolIs('broken', 'it recovers', (pool) => condition(pool, 'Degraded')?.status === 'False', 60_000);
   }, 120_000);
 
-  it('gets its line of orders back when NATS has lost it', async () => {
+  it('gets its stream of orders back when NATS has lost it', async () => {
     await nats.manager.streams.delete('convert-first');
     await eventually(
       () =>
@@ -199,7 +199,7 @@ describe('a pool', () => {
           () => true,
           () => false,
         ),
-      'there is a line again',
+      'there is a stream again',
       40_000,
     );
     await send('first', 1);

@@ -90,7 +90,7 @@ describe('people', () => {
     ['list toolchainpools.filemill.io', ['view', 'edit', 'admin', 'pools']],
     ['get conversionjobs.filemill.io', ['edit', 'admin']],
     ['create conversionjobs.filemill.io', ['edit', 'admin']],
-    // Pools are the service's: nobody has them by a role that every namespace has.
+    // Pools belong to the service: no role that every namespace has lets its users change them.
     ['create toolchainpools.filemill.io', ['pools']],
     ['patch toolchainpools.filemill.io --subresource=scale', ['pools']],
     ['patch conversionjobs.filemill.io --subresource=status', []],

@@ -205,7 +205,7 @@ describe('a watch', () => {
     expect(Number(seen.at(-1)?.version)).toBeGreaterThanOrEqual(Number(other.metadata.resourceVersion));
   });
 
-  it('of a version that nobody remembers is refused as expired', async () => {
+  it('from a version that etcd has compacted is refused as expired', async () => {
     await cluster.compactEtcd();
     await cluster.restartApi();
     const watching = kube.watch(MAPS, { resourceVersion: '1' })[Symbol.asyncIterator]().next();

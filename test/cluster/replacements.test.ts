@@ -58,7 +58,7 @@ const clearAway = ({ metadata }: Pod) => operator.kubernetes.kube.remove(PODS, m
 const linger = (pod: string) =>
   operator.kubernetes.kube.patch(PODS, { name: pod, namespace }, { metadata: { annotations: { 'filemill.io/linger': 'yes' } } });
 
-/** Calls a Job of somebody's by a name of the pool's. */
+/** A Job under a name that the pool needs: another owner's, unless it is `ours`. */
 function obstacle(pool: Pool, slot: number, { ours = false, labelled = false, finished = false, finalizers = [] as string[] }): object {
   const { name, uid = '' } = pool.metadata;
   const owner = { apiVersion: 'filemill.io/v1alpha1', kind: 'ToolchainPool', name, uid, controller: true };

@@ -43,7 +43,7 @@ let folder: string;
 let own: S3Store;
 let bucket: MinioSettings;
 let servers: Server[];
-/** Of the server that asks for credentials, and of another. */
+/** The origins of the server that asks for credentials, and of another. */
 let origins: string[];
 /** What each was sent: its path and its headers. */
 const asked: { readonly at: number; readonly path: string; readonly headers: IncomingHttpHeaders }[] = [];
@@ -250,7 +250,7 @@ describe('a Secret', () => {
     expect(messages(status)).toContain('manifests/rbac/secrets.yaml');
   });
 
-  it('goes to no host that it does not allow: who makes ConversionJobs cannot have it sent to themselves', async () => {
+  it('is sent to no host that it does not allow: a user who creates ConversionJobs cannot direct it to another', async () => {
     await secret('held', { token: TOKEN }, { 'used-for': 'source', 'allowed-hosts': 'files.example.org, *.example.com' });
     await job('steals', { source: { url: `${origins[1]}/stolen.pdf`, authorization: ref('held', 'token') } });
     await becomes('steals', 'Pending', 'HostNotAllowed');
@@ -292,7 +292,7 @@ describe('a private source', () => {
     expect(second?.headers).not.toHaveProperty('private-token');
   });
 
-  it('at a private address is for those with credentials only', async () => {
+  it('at a private address is fetched only with credentials', async () => {
     await job('open', { source: { url: `${origins[0]}/public.pdf` } });
     expect((await becomes('open', 'Failed')).error?.code).toBe('URL_REFUSED');
   });

@@ -53,7 +53,7 @@ afterAll(async () => {
 
 const send = (pool: string, count: number) => sendOrders(queue, pool, count);
 const workersOf = (pool: string) => [...crew.there].filter(([, worker]) => worker.pool === pool).map(([pod]) => pod);
-/** Of which leaders said that they made workers of it. */
+/** How many leaders logged that they created workers of the pool. */
 const makersOf = (pool: string) =>
   controllers.filter(({ lines }) => lines.some((line) => line.includes('created workers') && line.includes(`"${pool}"`))).length;
 

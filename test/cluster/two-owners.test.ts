@@ -44,7 +44,7 @@ it('neither takes away what the other declares', async () => {
   await make('second', 'theirs');
   await make('second', 'next');
   await declared('mine', 'first', 'theirs', 'next');
-  // Each looks for pools without a resource when one of its own goes.
+  // Each looks for pools without a resource when one of its pools goes.
   await remove('default', 'first');
   await declared('mine', 'theirs', 'next');
   await remove('second', 'next');

@@ -79,7 +79,7 @@ const someone = () => eventually(() => [...pods.running.keys()].at(-1), 'a worke
 const isOver = (pod: string) => eventually(() => !pods.running.has(pod), `${pod} is over`, 30_000);
 
 describe('workers under load', () => {
-  it('lose no file, whatever happens to them and to those who keep them', async () => {
+  it('lose no file, whatever happens to them, their controllers and Kubernetes', async () => {
     await pool();
     await eventually(async () => (await poolNamed(kubernetes.kube, POOL)).status?.idle === 1, 'one waits', 60_000);
     const load = underLoad();

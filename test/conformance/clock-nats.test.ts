@@ -32,7 +32,7 @@ it('is right where the own clock is not, and stays right when that is set', asyn
   expectTruth();
 });
 
-it('is waited for until somebody has made the stream', async () => {
+it('is waited for until another process has created the stream', async () => {
   const opening = openClock(nats, JOBS_STREAM);
   await ensureJobs(await servers.connect(), 1);
   clock = await opening;

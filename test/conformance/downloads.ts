@@ -281,7 +281,7 @@ export function downloadSuite(
         ['is private before a public one', [PRIVATE, PUBLIC]],
         ['is private in IPv6', ['::1']],
         ['is none', ['files.example']],
-      ])('that %s refuses the name, and nobody is connected to', async (_what, addresses) => {
+      ])('that %s refuses the name, and no connection is opened', async (_what, addresses) => {
         const server = await serve(OK);
         const canary = await serve(OK, { on: PRIVATE, port: server.port });
         const { reason, failure } = await refusal(at(server), { from: [server], names: { 'files.example': [addresses] } });
@@ -308,7 +308,7 @@ export function downloadSuite(
         expect([asked, server.connections, canary.connections]).toEqual([['files.example'], 1, 0]);
       });
 
-      it('that the system takes for another is left before a word is said', async () => {
+      it('that the system replaces by its own is left before a byte is sent', async () => {
         const server = await serve(OK);
         // Linux connects 0.0.0.0 to this machine.
         const scene = { from: [server], names: { 'files.example': [['0.0.0.0']] }, passes: ['0.0.0.0'] };
@@ -499,7 +499,7 @@ export function downloadSuite(
         expect(await read(at(server), { from: [server], idleMs: 4 * SOON_MS, minBytesPerSecond: 0 })).toHaveLength(50);
       });
 
-      it('ends nothing but its own download when nobody reads any more', async () => {
+      it('ends nothing but its own download while no reader takes the body', async () => {
         const server = await serve((socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\nthe'));
         const { body } = await open(at(server), { from: [server], idleMs: SOON_MS });
         await new Promise((closed) => body.on('close', closed));
@@ -560,7 +560,7 @@ export function downloadSuite(
         expect(failure.message).toContain(String(status));
       });
 
-      it('that nobody gives is refused', async () => {
+      it('from a server that has gone is reported as unreachable', async () => {
         const server = await serve(OK);
         await new Promise((closed) => servers.pop()?.close(closed));
         expect((await refusal(at(server), { from: [server] })).reason).toBe('unreachable');
@@ -574,11 +574,11 @@ export function downloadSuite(
       const old = identity('DNS:files.example', ['2020', '2021']);
 
       it.each<[string, Identity, string, readonly Identity[], string]>([
-        ['that nobody vouches for', stranger, 'files.example', [GOOD], 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+        ['that no trusted authority signed', stranger, 'files.example', [GOOD], 'DEPTH_ZERO_SELF_SIGNED_CERT'],
         ['of another name', other, 'files.example', [other], 'ERR_TLS_CERT_ALTNAME_INVALID'],
         ['of a name, shown by an address,', other, PUBLIC, [other], 'ERR_TLS_CERT_ALTNAME_INVALID'],
         ['that ran out', old, 'files.example', [old], 'CERT_HAS_EXPIRED'],
-      ])('%s is refused before a word is said', async (_what, as, host, trusted, code) => {
+      ])('%s is refused before a byte is sent', async (_what, as, host, trusted, code) => {
         const server = await serve(OK, { as });
         const { reason, failure } = await refusal(at(server, '/', host, 'https'), { from: [server], trusted });
         expect([reason, server.heads]).toEqual(['unreachable', []]);

@@ -227,7 +227,7 @@ describe('one SQLite file', () => {
       expect(turns).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'a', 'a', 'b']);
     });
 
-    it('prefers at every turn whoever holds the fewest', async () => {
+    it('prefers at every turn the client that holds the fewest orders', async () => {
       await publish('many', 100);
       for (let n = 0; n < 3; n++) await taken();
       await publish('other', 20);
@@ -239,7 +239,7 @@ describe('one SQLite file', () => {
       expect(Object.fromEntries(holds)).toEqual({ many: 8, other: 8 });
     });
 
-    it('lets nobody wait for ever, whoever comes again', async () => {
+    it('lets no client wait for ever, however many others come', async () => {
       await publish('patient', 2);
       await publish('crowd', 2);
       const turns = [];
@@ -305,7 +305,7 @@ describe('one SQLite file', () => {
     await Promise.all([queue.close(), again.close()]);
   });
 
-  it('wakes a waiting pull of its own process without a look at the clock', async () => {
+  it('wakes a pull that waits in the same process at once, without a timer', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     try {
       const queue = openQueue(join(folder, 'filemill.db'), Date.now, { capacity: 10 });
@@ -350,7 +350,7 @@ describe('a directory of objects', () => {
     expect(await collect(store.scan(''))).toEqual([]);
   });
 
-  it('is swept of old temporary files by a scan, whoever may live under their number now', async () => {
+  it('is swept of old temporary files by a scan, though a process with the id in their names lives now', async () => {
     const store = await openDirectory(folder);
     await mkdir(join(folder, 'jobs'));
     for (const name of ['old~1-abc', 'young~1-abc']) await writeFile(join(folder, 'jobs', name), 'x');

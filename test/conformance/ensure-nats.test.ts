@@ -103,7 +103,7 @@ describe('jobs in JetStream', () => {
     expect(await dueAt(START)).toEqual(new Set(records.map(({ id }) => id)));
     for await (const due of jobs.due(START)) if (due.id !== records[0]?.id) await due.settle(START + 2 * HOUR);
     expect(await dueAt(START)).toEqual(new Set([records[0]?.id, records.at(-1)?.id]));
-    // Whoever died between entering a job and creating its record left an entry: found, and gone once it is settled.
+    // A process that died between entering a job and creating its record left an entry: it is found, and gone once it is settled.
     await nats.client.publish(`$KV.due.open.${START}.image.${jobId(9)}`, '');
     for await (const due of jobs.due(START)) if (due.id === jobId(9)) await due.settle();
     expect(await dueAt(START)).not.toContain(jobId(9));
@@ -267,7 +267,7 @@ describe('the queue in JetStream', () => {
     expect((await queue.pull('image', lanes, 600_000))?.order).toEqual(later);
   });
 
-  it('serves whoever has a backlog too, while others come with one order after the other', async () => {
+  it('also serves a client with a backlog, while new clients come with one order each', async () => {
     const queue = openQueue(nats, { random: () => 0 });
     const many = Array.from({ length: 10 }, () => anOrder());
     for (const order of many) await queue.publish(order, { client: 'many' });

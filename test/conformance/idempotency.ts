@@ -40,7 +40,7 @@ export function idempotencySuite(open: () => Promise<IdempotencyHarness>): void 
     }),
   );
   it(
-    'keeps the first of two under one key, whoever comes with the second',
+    'keeps the first of two under one key, also when another process brings the second',
     within(async ({ first, reopen }) => {
       await first.claim(anIdempotencyRecord(1));
       const late = anIdempotencyRecord(1, { resourceId: jobId(9), fingerprint: '0'.repeat(64), createdAt: START + 1 });

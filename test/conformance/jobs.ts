@@ -199,7 +199,7 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
         end();
       });
 
-      it('that hints late, when the record has changed again or gone, misleads nobody who reads', async () => {
+      it('that hints late, when the record has changed again or gone, misleads no reader', async () => {
         const { record, revision } = await store.create(aRecord());
         const seen: (string | undefined)[] = [];
         const last = signalled();

@@ -36,7 +36,7 @@ export function limitsSuite(name: string, open: () => Promise<LimitsHarness>): v
   describe(`limits in ${name}`, () => {
     let harness: LimitsHarness;
     let store: LimitStore;
-    /** What the limiters learn of jobs; those that nobody spoke of are unfinished. */
+    /** What the limiters learn of jobs; those without an entry are unfinished. */
     let fates: Map<string, Fate>;
     const client = aClient();
     const lapse = START + HOUR;
@@ -196,7 +196,7 @@ export function limitsSuite(name: string, open: () => Promise<LimitsHarness>): v
         granted(await limited.reserve(aClient(), wantOf(1)));
       });
 
-      it('are refunded once, by whoever repeats it', async () => {
+      it('are refunded once, though another process refunds them again', async () => {
         const limited = limiter(store);
         await limited.reserve(client, wantOf(1));
         const { reservation } = granted(await limited.reserve(client, wantOf(3)));
@@ -231,7 +231,7 @@ export function limitsSuite(name: string, open: () => Promise<LimitsHarness>): v
         granted(await limited.reserve(client, wantOf(1)));
       });
 
-      it('are found free when needed, though nobody reported the end', async () => {
+      it('are found free when needed, though no process reported the end', async () => {
         const limited = limiter(store, { concurrent: 2 });
         const [one, two] = [wantOf(1), wantOf(1)];
         for (const want of [one, two]) granted(await limited.reserve(client, want));

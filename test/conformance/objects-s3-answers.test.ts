@@ -93,7 +93,7 @@ describe('another S3', () => {
     await expect(collect(store.scan(''))).rejects.toThrow(/repeats a page/);
   });
 
-  it('that lets nobody make the bucket says which is missing', async () => {
+  it('that forbids creating the bucket is reported with the bucket and the missing right', async () => {
     const { open } = await standIn(refusal(404, 'NoSuchBucket'), refusal(403, 'AccessDenied'));
     await expect(open()).rejects.toThrow(/"the-bucket" does not exist and could not be created: .*s3:CreateBucket/);
   });

@@ -207,7 +207,7 @@ describe('a granted URL', () => {
 
 describe('where no credentials are to be had', () => {
   const cases: Record<string, () => Promise<unknown>> = {
-    'because nobody hands any out': async () => {},
+    'because no source has any': async () => {},
     'because their endpoint fails': async () => {
       const failing = await endpoint(async () => 500);
       vi.stubEnv('AWS_CONTAINER_CREDENTIALS_FULL_URI', `${failing.url}/canary`);

@@ -126,7 +126,7 @@ describe('a server', () => {
     expect(await minio.unfinished()).toEqual([]);
   });
 
-  // Less than a stream holds: all of the second comes though nobody reads it.
+  // The second is smaller than a stream's buffer: all of it arrives before it is read.
   const late: Record<string, [sizeBytes: number, soFar: (stream: Transform) => boolean]> = {
     'that takes its time': [20 * MIB, (stream) => stream.writableNeedDrain],
     'that begins when all has come': [10_000, (stream) => stream.writableEnded],

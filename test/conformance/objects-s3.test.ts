@@ -184,7 +184,7 @@ describe('a bucket', () => {
 
   const refusals: Record<string, [Partial<S3Settings>, RegExp]> = {
     'with a wrong secret': [{ secretAccessKey: 'canary-secret' }, /secret access key is wrong/],
-    'of an access key that nobody has': [{ accessKeyId: 'canary-id' }, /access key does not exist/],
+    'with an access key that does not exist': [{ accessKeyId: 'canary-id' }, /access key does not exist/],
     'whose server is not there': [{ endpoint: 'http://127.0.0.1:1' }, /ECONNREFUSED/],
   };
   for (const [which, [change, why]] of Object.entries(refusals)) {

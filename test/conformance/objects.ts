@@ -115,7 +115,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsHarness>, 
 
     describe('a stream that was got holds nothing any more', () => {
       const held = async () => ({ ...(await descriptorsOf()), timers: timers() });
-      const fail = (stream: Readable) => stream.on('error', () => {}).destroy(new Error('nobody wants it'));
+      const fail = (stream: Readable) => stream.on('error', () => {}).destroy(new Error('the reader has gone'));
       const cases: Record<string, (stream: Readable) => unknown> = {
         'when it is destroyed unread': (stream) => stream.destroy(),
         'when it is destroyed with an error': fail,

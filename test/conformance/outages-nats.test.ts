@@ -70,7 +70,7 @@ describe('one server that dies', () => {
     expect(await jobs.withLock('upkeep', 60_000, async () => {})).toBe(true);
   });
 
-  it('for a moment is waited for by whoever calls meanwhile', async () => {
+  it('for a moment is waited for by every call made meanwhile', async () => {
     const { record, revision } = await jobs.create(aRecord());
     await servers.kill();
     await disconnected();
@@ -151,7 +151,7 @@ describe('one server that dies', () => {
     await Promise.all([woken.promise, stranger.promise]);
     const changed = signalled();
     jobs.watch(record.id, changed.resolve);
-    // As whoever is woken does: what is answered on this connection is answered after its subscription, which no other connection waits for.
+    // As a process that is woken does: the answer on this connection comes after its subscription, which no other connection waits for.
     await jobs.get(record.id);
     await elsewhere.update({ ...record, state: 'done' }, revision);
     await changed.promise;
@@ -249,7 +249,7 @@ describe('three servers of which one dies after the other', () => {
     const { record } = await jobs.create(aRecord());
     let dying = true;
     let written = 0;
-    /** Adds one. Whether a write was stored that nobody answered for, only reading tells: nothing else may conflict. */
+    /** Adds one. Only reading tells whether a write without an answer was stored: nothing else may conflict. */
     const addOne = async (unsure = false): Promise<void> => {
       try {
         const now = await jobs.get(record.id);

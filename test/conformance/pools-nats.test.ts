@@ -1,4 +1,4 @@
-/** Pools on a real NATS server: what is declared, who is there, and what is known when nobody is. */
+/** Pools on a real NATS server: what is declared, which workers are there, and what is known when there are none. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Presence } from '../../src/contracts/messages/presence.ts';
 import type { Nats } from '../../src/nats/connection.ts';
@@ -16,7 +16,7 @@ import { emptyNats, type Servers, startNats } from '../kit/nats.ts';
 
 let servers: Servers;
 let nats: Nats;
-/** Of a worker, or another replica. */
+/** The connection of a worker, or of another replica. */
 let other: Nats;
 let now: number;
 let workers: KnownWorkers;
@@ -102,7 +102,7 @@ describe('a pool', () => {
     await expect(readPool(nats, 'image-a')).rejects.toThrow('declared by a newer filemill (version 2, this one knows 1): upgrade');
   });
 
-  it('that nobody declares any more lapses; one that the controller takes over stays', async () => {
+  it('that no replica declares any more lapses; one that the controller takes over stays', async () => {
     await declarePool(nats, A, 1_000);
     await declarePool(nats, { ...A, name: 'image-b' }, 1_000);
     await declarePool(nats, { ...A, name: 'image-b' });
@@ -129,7 +129,7 @@ describe('a pool', () => {
     expect(await readPool(nats, 'image-a')).toMatchObject({ paused: true });
   });
 
-  it('that nobody claims is retracted by nobody', async () => {
+  it('that has no owner is retracted by no controller', async () => {
     await declarePool(nats, A);
     await retractPool(nats, 'image-a', { version: 1, scope: 'one controller' });
     expect(await readPools(nats)).toEqual([A]);
@@ -143,7 +143,7 @@ describe('a pool', () => {
     expect(await readPool(nats, 'image-a')).toMatchObject({ paused: true });
   });
 
-  it('is declared again when NATS is back, by whoever keeps it declared', async () => {
+  it('is declared again when NATS is back, by the replica that keeps it declared', async () => {
     const end = await keepDeclared(nats, [A], (error) => faults.push(error));
     await retractPool(other, 'image-a');
     const back = Promise.withResolvers<void>();
@@ -176,7 +176,7 @@ describe('the registry', () => {
     await vi.waitFor(() => expect(known(registry).has('image-a')).toBe(true), 10_000);
   });
 
-  it('has its own pools, whoever retracts them', async () => {
+  it('has the pools that it was given, though none of them is declared', async () => {
     const registry = await open([A]);
     expect([...registry.pools().keys()]).toEqual(['image-a']);
   });
@@ -201,7 +201,7 @@ describe('the registry', () => {
     expect(known(registry).get('image-a')?.workers).toBe(1);
   });
 
-  it('keeps what a pool can do, and since when it is known, for replicas that start when nobody is there', async () => {
+  it('keeps what a pool can do, and since when it is known, for replicas that start while no worker is there', async () => {
     const first = await open([A]);
     await say({});
     const { seenAt } = known(first).get('image-a') ?? {};
@@ -268,7 +268,7 @@ describe('workers', () => {
     expect(workers.workers('image-a')).toEqual([{ ...words, busy: 1, state: 'busy', receivedAt: now }]);
   });
 
-  it('are not believed where they speak for others, or in a way that nobody understands', async () => {
+  it('are not believed where they report for others, or send what cannot be read', async () => {
     for (const text of [
       '',
       '{}',

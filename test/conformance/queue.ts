@@ -74,7 +74,7 @@ export function queueSuite(name: string, open: () => Promise<QueueHarness>): voi
         expect(answers.filter((answer) => answer === 'duplicate')).toHaveLength(19);
       });
 
-      it('of a newer version is left to a newer worker and holds up nobody', async () => {
+      it('of a newer version is left to a newer worker and holds up no other', async () => {
         const newer = anOrder({ version: ORDER_VERSION + 1 });
         const order = anOrder();
         await queue.publish(newer);
@@ -194,7 +194,7 @@ export function queueSuite(name: string, open: () => Promise<QueueHarness>): voi
       };
       const published = async () => harness.settled?.();
 
-      it("get each its own orders in the order of their publication, whoever else's come between", async () => {
+      it('get their own orders in the order of publication, though orders of others come between', async () => {
         const mine: Order[] = [];
         for (let n = 0; n < 12; n++) {
           mine.push(...(await publish('mine', 1)));
@@ -277,7 +277,7 @@ export function queueSuite(name: string, open: () => Promise<QueueHarness>): voi
         expect((await take()).order.lane).toBe('bulk');
       });
 
-      it('or none, a job has one order', async () => {
+      it('that order a job again, or none, leave it one order', async () => {
         const [first] = await publish('many', 20);
         const [last] = (await publish('many', 1)) as [Order];
         for (const order of [first as Order, last]) {

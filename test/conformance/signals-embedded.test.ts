@@ -8,7 +8,7 @@ signalsSuite('in memory', async () => {
   return { here: signals, there: signals, settled: async () => {}, close: async () => {} };
 });
 
-it('forget a job that is cancelled, once whoever runs it was asked to stop', () => {
+it('forget a cancelled job once its worker was asked to stop', () => {
   const signals = memorySignals();
   const unsubscribe = signals.onCancel('a', () => signals.progress('a', 70));
   signals.progress('a', 50);

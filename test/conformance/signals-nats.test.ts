@@ -41,7 +41,7 @@ describe('signals over NATS', () => {
     expect(here.lastProgress(jobId(1))).toBe(1);
   });
 
-  it('believe no nonsense, and reach nobody by a name that is a pattern', async () => {
+  it('ignore malformed progress, and cancel no job by a name that is a pattern', async () => {
     const [here, there] = [open(connections[0]), open(connections[1])];
     let cancelled = 0;
     there.onCancel(jobId(1), () => cancelled++);

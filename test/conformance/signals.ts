@@ -8,7 +8,7 @@ export interface SignalsHarness {
   readonly there: Signals;
   /** Where it is heard of: perhaps another process. */
   readonly here: Signals;
-  /** Whoever listens now will hear what is said from now on. */
+  /** Resolves when every subscription so far gets what is published from now on. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -37,9 +37,9 @@ export function signalsSuite(name: string, open: () => Promise<SignalsHarness>):
       }
     });
 
-    it('know nothing of a job that said nothing', () => expect(here.lastProgress(jobId(2))).toBeUndefined());
+    it('know nothing of a job without progress', () => expect(here.lastProgress(jobId(2))).toBeUndefined());
 
-    it('wake who listens to this job, each time it has gone on', async () => {
+    it('wake the listeners of this job each time it has gone on', async () => {
       let [woken, others] = [0, 0];
       const end = here.onProgress(job, () => woken++);
       here.onProgress(jobId(2), () => others++);
@@ -60,7 +60,7 @@ export function signalsSuite(name: string, open: () => Promise<SignalsHarness>):
       await untilHere(undefined);
     });
 
-    it('ask who runs a job to stop, and nobody else', async () => {
+    it('ask the worker that runs a job to stop, and no other', async () => {
       const stopped = signalled();
       let others = 0;
       let ended = 0;
@@ -75,7 +75,7 @@ export function signalsSuite(name: string, open: () => Promise<SignalsHarness>):
       expect([others, ended]).toEqual([0, 0]);
     });
 
-    it('need nobody who listens', () => {
+    it('may be sent though no process listens', () => {
       here.cancel(job);
       there.ended(job);
     });

@@ -55,7 +55,7 @@ export function uploadsSuite(open: () => Promise<UploadsHarness>): void {
     }),
   );
   it(
-    'lets the first writer win, whoever it is',
+    'lets the first writer win, also where it is another process',
     within(async ({ first, reopen }) => {
       const created = await first.create(anUpload(1), PLENTY);
       const grown = anUpload(1, { parts: [['0-a', 100]], finished: true });

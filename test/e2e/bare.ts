@@ -14,7 +14,7 @@ import { program } from './cluster.ts';
 import { blobOf } from './files.ts';
 import { eventually, must, step } from './steps.ts';
 
-const SOMEBODY: User = { uid: 1_000, home: '/home/somebody' };
+const DEVELOPER: User = { uid: 1_000, home: '/home/developer' };
 /** Small, and nothing else needs it. */
 const TAKEN_AWAY = 'qpdf';
 const SEED = 'bare';
@@ -31,12 +31,12 @@ export async function bare(folder: string): Promise<void> {
     const asRoot = await trees.layer('root', ROOT);
     await served('make run, as root', asRoot, ROOT, 'make run', files);
     // Over what root's run has installed: this one is about rights.
-    const asUser = await trees.layer('user', SOMEBODY);
+    const asUser = await trees.layer('user', DEVELOPER);
     await step(`a user with sudo, and a machine without ${TAKEN_AWAY}`, async () => {
-      const { uid, home } = SOMEBODY;
+      const { uid, home } = DEVELOPER;
       const commands = [
-        `useradd --uid ${uid} --home-dir ${home} --shell /bin/bash somebody`,
-        "echo 'somebody ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/somebody",
+        `useradd --uid ${uid} --home-dir ${home} --shell /bin/bash developer`,
+        "echo 'developer ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/developer",
         `apt-get remove -y ${TAKEN_AWAY}`,
       ];
       const { well, said } = await asUser.start(ROOT, `cd / && ${commands.join(' && ')}`).ended;
@@ -44,7 +44,7 @@ export async function bare(folder: string): Promise<void> {
       return undefined;
     });
     // On a terminal, as a person has: without one nothing is asked, and nothing is installed.
-    await served('make run, as a user with sudo', asUser, SOMEBODY, "script -qec 'make run' /dev/null", files);
+    await served('make run, as a user with sudo', asUser, DEVELOPER, "script -qec 'make run' /dev/null", files);
   } finally {
     trees?.removeNow();
   }

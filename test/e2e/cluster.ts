@@ -28,7 +28,7 @@ export const IMAGES = ['app', 'image', '1=media', '1=assets', '1=ai', '2=pdf', '
 /** @param input what it reads @returns what it writes */
 export async function program(file: string, args: readonly string[], timeout = 300_000, input = ''): Promise<string> {
   const running = execute(file, args, { env: environment, cwd: checkout, timeout, maxBuffer: 64 << 20 });
-  // One that reads nothing may have ended: writing to it is an error that nobody asked for.
+  // A program that reads nothing may have ended: that writing to it fails is no error.
   if (input !== '') running.child.stdin?.on('error', () => {}).end(input);
   return (await running).stdout;
 }

@@ -5,7 +5,7 @@ import { SYSTEM_READS } from '../../src/exec/confine/confine.ts';
 import { checkout, environment, inNamespace, kubectl, NAMESPACE, node, program } from './cluster.ts';
 import { eventually, must, step } from './steps.ts';
 
-/** By component. A row that changes is a change of what a pod may do: it is written here after somebody has thought about it. */
+/** By component. A row that changes is a change of what a pod may do: it is written here after it was reviewed. */
 const MAY: Readonly<Record<string, string>> = {
   api: 'user 10001, root read-only, capabilities none, seccomp RuntimeDefault, token none, config:configMap data:emptyDir nats-ca:secret nats:secret s3-ca:secret tmp:emptyDir',
   controller:
@@ -117,7 +117,7 @@ interface Job {
 const withoutIts = (labels: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(labels).filter(([key]) => !/^(batch\.kubernetes\.io\/|controller-uid$|job-name$)/.test(key)));
 
-/** A worker's Job, made again in another slot by whoever has the controller's token, with other fields in its container; tried only. @returns what the API server says to it */
+/** Tries, as anyone with the controller's token could, to create a worker's Job again in another slot, with other fields in its container. @returns what the API server says to this dry run */
 async function forge(job: Job, fields: Readonly<Record<string, unknown>>): Promise<string> {
   const [{ template, ...spec }, labels] = [job.spec, withoutIts(job.metadata.labels)];
   const [container] = template.spec.containers;
@@ -154,7 +154,7 @@ export async function confine(): Promise<void> {
   const pods = await eventually('all pods', podsNow, (found) =>
     Object.keys(MAY).every((component) => found.some((pod) => componentOf(pod) === component && pod.status.phase === 'Running')),
   );
-  /** Of workers those of the pool that keeps one: others try their engines, and end. */
+  /** Workers only of the pool that keeps one: others try their engines, and end. */
   const running = (component: string): readonly Pod[] =>
     pods.filter(
       (pod) =>
@@ -171,7 +171,7 @@ export async function confine(): Promise<void> {
   await step('what each pod is allowed', async () => {
     for (const pod of pods) {
       const component = componentOf(pod);
-      // Of `helm test`, until the next one.
+      // The pod of `helm test`, which stays until the next one.
       if (component === 'test') continue;
       must(rowOf(pod) === MAY[component], `${pod.metadata.name} may do something else:\n  ${rowOf(pod)}\n  ${MAY[component]}`);
     }

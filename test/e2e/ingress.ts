@@ -108,7 +108,7 @@ async function servePage({ folder, photo }: E2eFiles): Promise<() => Promise<voi
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const [said] = await once(child.stdout, 'data', { signal: AbortSignal.timeout(20_000) });
-  must(String(said).includes('serves'), 'nobody serves the page');
+  must(String(said).includes('serves'), 'the page is not served');
   const manifest = join(folder, 'pages.json');
   const items = [
     { apiVersion: 'v1', kind: 'Service', metadata: { name: 'pages' }, spec: { clusterIP: 'None', ports: [{ port: 80 }] } },

@@ -50,7 +50,7 @@ export async function lose(files: E2eFiles): Promise<void> {
   await step('a node is lost, and comes back', async () => {
     const nodeOf = (selector: string) => inNamespace('get', 'pods', '-l', selector, '-o', 'jsonpath={.items[*].spec.nodeName}');
     must(!(await nodeOf('app.kubernetes.io/component in (nats,minio)')).includes('node1'), 'NATS or MinIO runs on the node to be lost');
-    // Of a pool whose nodes are all lost, and of one that has another.
+    // One in a pool whose nodes are all lost, one in a pool that has another node.
     const stuck = convert(base, await blobOf(files.long, 'long.mp4'), 'webm');
     const moved = convert(base, [new Blob([files.large]), 'large.png'], 'avif');
     await Promise.all([busy('media'), busy('image')]);

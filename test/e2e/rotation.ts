@@ -76,7 +76,7 @@ export async function rotate(files: E2eFiles): Promise<void> {
 
   await step('users of NATS, certificates and their authorities, and the secret key, under load', () =>
     under(async () => {
-      // The users that there are, as whoever made them with `nats-users` has them.
+      // The users that there are, as `nats-users` has written them for the operator.
       await mkdir(folder, { recursive: true });
       for (const user of USERS) {
         const { NATS_USER, NATS_PASSWORD } = await secretOf(`filemill-nats-${user}`);

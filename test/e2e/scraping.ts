@@ -41,6 +41,6 @@ export async function scrape(): Promise<void> {
     must(elsewhere === everybody('is silent'), `another namespace is told: ${elsewhere}`);
     const { status } = await fetch(`${base}/metrics`, { signal: AbortSignal.timeout(10_000) });
     must(status === 404, `the port of the API answers ${status} to /metrics`);
-    return `${all.length} answer, to nobody else`;
+    return `${all.length} answer, and to Prometheus alone`;
   });
 }

@@ -33,7 +33,7 @@ export async function use(files: E2eFiles): Promise<void> {
     return `${bytes.length} bytes`;
   });
   await step('a pool at rest, from no worker to a result', async () => {
-    // Whoever deletes a worker's Job has it replaced only where there is work.
+    // A worker's Job that is deleted is replaced only where there is work.
     await inNamespace('delete', 'jobs', '-l', 'filemill.io/pool=pdf', '--wait=true');
     await eventually(
       'no worker',

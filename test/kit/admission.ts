@@ -9,7 +9,7 @@ interface Named {
   readonly pools: readonly string[];
   /** Lists of NATS servers, each in JSON, or `*`. */
   readonly nats?: readonly string[];
-  /** Of the controller's account. */
+  /** The namespace of the controller's account. */
   readonly namespace?: string;
 }
 

@@ -48,7 +48,7 @@ socket.on('data', (data) => {
   answer += data.toString('latin1');
   const [before, ...rest] = answer.split('\\r\\n\\r\\n');
   const announced = /content-length: (\\d+)/i.exec(before)?.[1];
-  // Whoever has its answer waits for nothing.
+  // The answer is complete: there is nothing to wait for.
   if (announced !== undefined && rest.join('\\r\\n\\r\\n').length >= Number(announced)) socket.destroy();
 });
 socket.on('close', () => {

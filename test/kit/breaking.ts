@@ -39,7 +39,7 @@ function inlined(document: unknown, part: unknown = document, above: readonly st
 function operationBreaks(place: string, before: Node, after: Node): string[] {
   const responses = Object.entries(nodeAt(before, 'responses')).flatMap(([status, response]) => {
     const other = nodeAt(after, 'responses')[status];
-    // An error that no longer happens hurts nobody.
+    // An error that no longer happens breaks no client.
     if (other === undefined) return status < '400' ? [`${place} no longer answers ${status}`] : [];
     const lost = Object.keys(nodeAt(response, 'headers')).filter((name) => !(name in nodeAt(other, 'headers')));
     return [
@@ -137,7 +137,7 @@ function alternativeBreaks(direction: Direction, place: string, before: Node, af
     const { $name: name } = nodeAt(each);
     const other = name === undefined ? has[at] : has.find((candidate) => candidate['$name'] === name);
     if (other !== undefined) return schemaBreaks(direction, name === undefined ? place : `${place} ${name}`, each, other);
-    // An error that no longer happens hurts nobody.
+    // An error that no longer happens breaks no client.
     return 'error' in nodeAt(each, 'properties') ? [] : [`${place} is never ${name ?? 'its other kind'} any more`];
   });
 }

@@ -32,7 +32,7 @@ export interface Helm {
   /** For files of a test; also Helm's home. */
   readonly folder: string;
   run(args: readonly string[]): Promise<Outcome>;
-  /** Of a release `filemill` in the namespace `filemill`. @throws with what Helm complains of */
+  /** The objects of a release `filemill` in the namespace `filemill`, as YAML. @throws with what Helm complains of */
   rendered(...args: readonly string[]): Promise<string>;
   /** Finds one of the rendered objects. @throws where it is not among them */
   objects(...args: readonly string[]): Promise<(kind: string, name: string) => Manifest>;

@@ -1,4 +1,4 @@
-/** A small cluster for a test: real NATS and S3 servers, and roles as processes of their own. */
+/** A small cluster for a test: real NATS and S3 servers, and roles as separate processes. */
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

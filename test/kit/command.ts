@@ -1,4 +1,4 @@
-/** Runs `filemill` as a user at a shell does: a process, with folders of its own for what it works in. */
+/** Runs `filemill` as a user at a shell does: a process, with separate folders for what it works in. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';

@@ -65,7 +65,7 @@ export async function containerCommand(
   const writable = container.volumeMounts.filter(({ name }) => isEmpty(name)).map(({ mountPath }) => mountPath);
   const variables = {
     PATH: '/usr/bin:/bin',
-    // Of fields only its name is asked for; what it may use of this machine nobody limits.
+    // The pod's name is the only field that a variable takes; what it may use of this machine is not limited.
     ...Object.fromEntries(
       container.env.map(({ name, value = '', valueFrom }) => [name, valueFrom?.fieldRef === undefined ? value : podName]),
     ),

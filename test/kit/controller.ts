@@ -1,4 +1,4 @@
-/** Controllers as processes of their own, and what a test needs to try them: resources, pools, Jobs. */
+/** Controllers as separate processes, and what a test needs to try them: resources, pools, Jobs. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ export interface Job extends KubeObject {
 }
 
 export interface Controller extends Starting {
-  /** Of its probes and metrics. */
+  /** Where its probes and metrics are. */
   readonly url: string;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -87,7 +87,7 @@ export const aPool = (name: string, spec: Readonly<Record<string, unknown>> = {}
   },
 });
 
-/** Server-side, as whoever edits it. */
+/** Server-side, as a user applies it. */
 export const applyPool = (kube: Kube, pool: Pool): Promise<Pool> => kube.apply<Pool>(TOOLCHAIN_POOLS, pool, { manager: 'test' });
 
 export const poolNamed = (kube: Kube, name: string): Promise<Pool> => kube.get<Pool>(TOOLCHAIN_POOLS, { name, namespace: 'default' });

@@ -20,7 +20,7 @@ interface Wanted {
   readonly replicas: readonly Environment[];
   /** Each with its POOL. */
   readonly workers: readonly Environment[];
-  /** Of the replicas. */
+  /** Settings of the replicas. */
   readonly settings?: Settings;
 }
 

@@ -12,7 +12,7 @@ export interface HoldWatch {
 }
 
 /**
- * Counts the CPU time of this thread between two ticks, not the time on the clock: on a busy machine a tick is late although nobody here
+ * Counts the CPU time of this thread between two ticks, not the time on the clock: on a busy machine a tick is late although no code here
  * held the loop, and a collection in another thread is not ours. The turns of one gap are several where the machine was busy for longer
  * than a tick: then their sum is an upper bound, so the least of what was counted and what the clock shows is taken.
  */

@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 const faults = (process.env['FAULTS'] ?? '').split(',');
-/** Of starting a process, for as long as it lasts. */
+/** The fault of starting a process, for as long as it lasts. */
 let starting = process.env['FAULT_AT_START'] ?? '';
 
 process.on('SIGUSR2', () => {

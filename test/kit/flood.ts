@@ -1,4 +1,4 @@
-/** Connections that send requests as fast as they are taken, in a thread of their own: what they cost to send is not the service's. */
+/** Connections that send requests as fast as they are taken, in a separate thread: what they cost to send is not the service's. */
 
 import { connect } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
@@ -9,7 +9,7 @@ export interface Flood {
   readonly connections: number;
   /** Written again and again, in one piece of `bytes`. */
   readonly request: string;
-  /** Of each connection. */
+  /** The size of that piece on each connection. */
   readonly bytes: number;
   /** Whether the answers are read. */
   readonly reads: boolean;
@@ -38,7 +38,7 @@ export function memoryInUse(): number {
 
 async function send({ url, connections, request, bytes, reads }: Flood & { readonly url: string }): Promise<void> {
   const { hostname, port } = new URL(url);
-  // Read into one place, which nobody looks at: garbage of this thread would count as the service's memory.
+  // Read into one place, and dropped: garbage of this thread would count as the service's memory.
   const onread = { buffer: Buffer.alloc(64 * 1024), callback: () => true };
   const piece = Buffer.from(request.repeat(Math.max(1, Math.floor(bytes / request.length))));
   const opened = Array.from({ length: connections }, async () => {

@@ -17,13 +17,13 @@ import { type Answer, readAnswer, type Service, type Settings, startService } fr
 
 /** What hostile files reach for. */
 export interface Trap {
-  /** `http://127.0.0.1:<port>`: nobody may connect. */
+  /** `http://127.0.0.1:<port>`: no process may connect. */
   readonly url: string;
   readonly port: number;
   /** World-readable, outside of everything that converters may see: a text with the token, and a picture in the canary's colour. */
   readonly text: string;
   readonly picture: string;
-  /** Anyone may write there, and nobody shall. */
+  /** Every user may write there, and no process shall. */
   readonly folder: string;
   readonly token: string;
   /** Where inputs of other jobs lie while they run. */
@@ -49,7 +49,7 @@ export interface Case {
 }
 
 export interface Ground {
-  /** A conversion that is asked for beside each hostile one, in the same pool. */
+  /** A conversion that is requested beside each hostile one, in the same pool. */
   readonly honest: { readonly name: string; readonly bytes: Buffer; readonly to: string };
   /** How long one step may run: 25 unless said otherwise. */
   readonly seconds?: number;
@@ -179,8 +179,8 @@ export class Battlefield {
   /** What holds of the machine once nothing runs any more. @param gone what stood in the files of jobs that have ended */
   async expectQuiet(gone: readonly string[] = []): Promise<void> {
     await this.untilIdle();
-    expect(this.callers, 'somebody called').toEqual([]);
-    expect((await readdir(this.trap.folder)).sort(), 'somebody wrote').toEqual(['picture.png', 'text.txt']);
+    expect(this.callers, 'a process connected to the trap').toEqual([]);
+    expect((await readdir(this.trap.folder)).sort(), 'a process wrote into the trap').toEqual(['picture.png', 'text.txt']);
     expect(existsSync('/tmp/filemill-was-here')).toBe(false);
     const work = join(this.service.dataDir, 'work');
     for (const name of await inSlots(work)) expect(name, 'left in a slot').toMatch(WARM_FOLDER);
@@ -384,7 +384,7 @@ function processIn(folder: string, pid: string | number): Process | undefined {
   }
 }
 
-/** Whoever their parent is: it reads the folder of every process of the machine, some milliseconds. */
+/** Whatever their parent is: it reads the folder of every process of the machine, some milliseconds. */
 const processesIn = (folder: string): Process[] =>
   readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid))

@@ -45,7 +45,7 @@ export interface Cluster {
   kubectl(args: readonly string[], stdin?: string, kubeconfig?: string): Promise<{ code: number; stdout: string; stderr: string }>;
   /** Resolves when pods can be scheduled to them. @returns their names */
   addNodes(kind: NodeKind, count: number): Promise<string[]>;
-  /** `Unknown` is a node that nobody hears of any more. */
+  /** `Unknown` is a node that sends no heartbeats any more. */
   setNodeReady(name: string, ready: 'True' | 'False' | 'Unknown'): Promise<void>;
   /** SIGKILL. */
   killApi(): Promise<void>;

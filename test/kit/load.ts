@@ -36,7 +36,7 @@ export interface Client {
   /** Sends a picture, and does not wait. @returns the job's id */
   send(index: number): Promise<string>;
   follow(id: string, judge?: Work['judge']): Promise<Ended>;
-  /** As a patient client does it: another replica, and again, until somebody answers for good. */
+  /** As a patient client does it: it asks another replica, again and again, until one gives a final answer. */
   ask(path: string, init?: () => RequestInit, suffices?: (told: Told, body: Buffer) => boolean): Promise<{ told: Told; body: Buffer }>;
 }
 
@@ -57,7 +57,7 @@ export function patientClient(urls: () => readonly (string | undefined)[], longe
       }
       await pause(200);
     }
-    throw new Error(`nobody answered ${path} to the end`);
+    throw new Error(`no replica answered ${path} to the end`);
   };
   const post = async (path: string, key: string, fields: Readonly<Record<string, string | Work | readonly Work[]>>): Promise<Told> => {
     const init = () => {
@@ -111,7 +111,7 @@ async function workOf(index: number): Promise<Work> {
   return index % 25 === 7 ? tone(index) : picture(index, index % 2 === 0 ? 'tiff' : 'gif');
 }
 
-/** Of one colour that tells which it is. */
+/** A picture of one colour that tells which it is. */
 export async function picture(index: number, target: string): Promise<Work> {
   const [r, g, b] = [(index % 6) * 45 + 15, (Math.floor(index / 6) % 6) * 45 + 15, (Math.floor(index / 36) % 14) * 17 + 10] as const;
   const image = sharp({ create: { width: 64, height: 48, channels: 3, background: { r, g, b } } });

@@ -1,4 +1,4 @@
-/** What the protocol's conformance suite looks for on a server: tools, resources and prompts of its own invention, for the test alone. */
+/** What the protocol's conformance suite looks for on a server: tools, resources and prompts that the suite invents, for the test alone. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import {

@@ -21,7 +21,7 @@ export type MinioSettings = S3Settings & { readonly accessKeyId: string; readonl
 export interface Minio {
   readonly endpoint: string;
   readonly pid: number;
-  /** Settings for a bucket that nobody used before, unless they name one. */
+  /** Settings for a bucket that was not used before, unless they name one. */
   settings(change?: Partial<S3Settings>): MinioSettings;
   /** Files of uploads that neither ended nor were abandoned, whatever their bucket. */
   unfinished(): Promise<string[]>;

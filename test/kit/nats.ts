@@ -13,14 +13,14 @@ import { freePorts } from './ports.ts';
 
 const BINARY = join(import.meta.dirname, '../../.cache/bin/nats-server');
 
-/** Of every user that a test names; `ADMIN` may do everything. */
+/** The password of every user that a test names; `ADMIN` may do everything. */
 export const PASSWORD = 'kestrel';
 export const ADMIN = 'admin';
 
 export interface Servers {
   /** `host:port` of each. */
   readonly addresses: readonly string[];
-  /** A connection of its own for each call; closed with the servers. */
+  /** A new connection for each call; closed with the servers. */
   connect(as?: { readonly user: string; readonly password: string; readonly inbox?: string }): Promise<Nats>;
   /** Ends one as a power cut would end its process, all unless told which. */
   kill(index?: number): Promise<void>;

@@ -44,13 +44,13 @@ const PICTURES: readonly Family[] = ['image', 'vector'];
 const RECORDINGS: readonly Family[] = ['audio', 'video'];
 const SEEDS = ['kestrel', 'marble'] as const;
 
-/** What proves one pair: a seeded source, and whoever can tell whether the result shows the seed. */
+/** What proves one pair: a seeded source, and a judge that tells whether the result shows the seed. */
 export function proofOf(source: string, target: string): Proof {
   const [from, to] = [formatOf(source).family, formatOf(target).family];
   const build = { ...documents, ...mails, ...pim, ...microsoft, ...media, ...images, ...archives, ...fonts, ...models, ...subtitles }[
     source
   ];
-  if (build === undefined) throw new Error(`nobody builds a ${source}`);
+  if (build === undefined) throw new Error(`no fixture builds a ${source}`);
   if (from === '3d') return { build, judge: (path, seed) => judgeModel(path, target, seed, source) };
   if (to === 'font') return { build, judge: (path, seed) => judgeFont(path, target, seed) };
   if (to === 'archive' && from !== 'archive') return { build, judge: (path, seed) => judgeMailed(path, seed, source) };

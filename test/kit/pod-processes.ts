@@ -34,7 +34,7 @@ export interface PodProcesses {
 /** As a kubelet: SIGTERM when the pod is deleted, SIGKILL after its grace, and the pod's status when the process ends. */
 export async function startPodProcesses(kube: Kube, namespace: string): Promise<PodProcesses> {
   const folder = await mkdtemp(join(tmpdir(), 'filemill-pods-'));
-  // Converters run as users of their own, and must reach their work.
+  // Converters run as separate users, and must reach their work.
   await chmod(folder, 0o755);
   const running = new Map<string, ChildProcess>();
   const begun = new Set<string>();

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 
 /** From ip(7), `ip_local_port_range`: outgoing connections begin at 32768. */
 const [FIRST, END] = [10_000, 32_000];
-/** Test files that run beside each other look in places of their own. */
+/** Test files that run beside each other look in separate places. */
 const SHARE = 5_000;
 const [worker, lane] = [Number(process.env['VITEST_POOL_ID'] ?? 0), Number(process.env['TEST_LANE'] ?? 0)];
 /** Two workers in each of two lanes (scripts/test.ts). */

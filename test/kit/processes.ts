@@ -38,7 +38,7 @@ export const forkedBelow = (pid: number = process.pid): number[] =>
     .map((each) => each.pid)
     .filter((each) => attempt(() => readFileSync(`/proc/${each}/comm`, 'utf8'), '').trim() === FORKED && !isEnded(each));
 
-/** Of those, the ones that wait for a document: who has begun to convert one has gone into the folder of its job. */
+/** Those of them that wait for a document: a process that converts one has gone into the folder of its job. */
 export const waitingBelow = (pid: number = process.pid): number[] =>
   forkedBelow(pid).filter((each) => stateOf(each) === 'S' && folderOf(each) === folderOf(parentOf(each)));
 

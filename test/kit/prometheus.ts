@@ -24,7 +24,7 @@ interface Answer {
   };
 }
 
-/** Of an instant query: each value is the time and the figure (https://prometheus.io/docs/prometheus/latest/querying/api/). */
+/** The answer to an instant query: each value is the time and the figure (https://prometheus.io/docs/prometheus/latest/querying/api/). */
 interface Instant {
   readonly status: string;
   readonly error?: string;

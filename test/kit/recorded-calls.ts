@@ -65,7 +65,7 @@ const LIMITS: StepLimits = {
   wallMs: 120_000,
 };
 
-/** Of engines whose programs start others for some sources only. */
+/** Sources of engines whose programs start others for some sources only. */
 const SOURCES: Readonly<Record<string, Fixture>> = { scans: scannedPdf };
 
 /** @param pairs which of an engine's conversions are tried */
@@ -132,7 +132,7 @@ async function convert(
   const made = await mkdtemp(join(tmpdir(), 'filemill-source-'));
   try {
     const from = await build?.('kestrel', made);
-    if (from === undefined) throw new Error(`nobody builds a ${source}`);
+    if (from === undefined) throw new Error(`no fixture builds a ${source}`);
     const input = join(folder, `input${extname(from)}`);
     await copyFile(from, input);
     slot.own(input);

@@ -11,7 +11,7 @@ interface Lease extends KubeObject {
 export interface Replicas {
   /** Those that run now. */
   readonly running: () => readonly Controller[];
-  /** Whoever holds the lease; waits until one does. */
+  /** The replica that holds the lease; waits until one does. */
   leader(): Promise<Controller>;
   /** Ms from now until another than the one that holds the lease now does. @param cause ends the leader */
   takeover(cause: (leader: Controller) => void): Promise<number>;

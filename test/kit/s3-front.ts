@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 export interface S3Front {
   /** In place of the server's. */
   readonly endpoint: string;
-  /** Of what came by granted URLs: `GET /bucket/key`. */
+  /** The requests by granted URLs that were refused: `GET /bucket/key`. */
   readonly refused: string[];
   /** Whether a request by a granted URL is answered 403, as S3 answers one whose signature has lapsed. */
   refuse: (asked: string) => boolean;

@@ -7,7 +7,7 @@ import { engines } from '../../src/catalog/engines.gen.ts';
 import { formatOf, isUnproven } from '../../src/catalog/formats.ts';
 import type { Route } from '../../src/catalog/route.ts';
 
-/** Of the pairs that show nothing new, one in so many is proved in each run. */
+/** One in so many of the pairs that show nothing new is proved in each run. */
 const ONE_IN = 22;
 const CATALOG = join(import.meta.dirname, '../../src/catalog');
 
@@ -69,7 +69,7 @@ const shuffled = (pairs: readonly Pair[], seed: string): readonly Pair[] =>
 
 /**
  * A small set of pairs that together prove all that `pairs` prove, and one in `oneIn` of the rest. The same for the same seed.
- * Greedy set cover (Chvátal, 1979): whoever proves most that is still open comes next.
+ * Greedy set cover (Chvátal, 1979): the pair that proves most of what is still open comes next.
  */
 export function choosePairs(pairs: readonly Pair[], seed: string, oneIn = ONE_IN): readonly Pair[] {
   const order = shuffled(pairs, seed);

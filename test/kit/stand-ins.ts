@@ -67,7 +67,7 @@ export async function startStandIns({
   >();
   const ended = new Map<string, number>();
   const begun = new Map<string, number>();
-  /** Who has the claim of a job in hand, as real workers write it to its record: whoever was given its order last. */
+  /** The claim of each job in hand, as real workers write it to its record: that of the worker that got its order last. */
   const claims = new Map<string, symbol>();
   const closing = new AbortController();
 
@@ -121,7 +121,7 @@ export async function startStandIns({
           await pause(Math.min(5_000, length - (Date.now() - began)), undefined, { signal }).catch(() => {});
           await delivery.extend().catch(() => {});
         }
-        // Whoever dies says nothing, and gives nothing back.
+        // A worker that dies reports nothing, and releases nothing.
         if (signal.aborted) return;
         if (claims.get(jobId) === claim) {
           await delivery.done().catch(() => {});

@@ -68,7 +68,7 @@ export async function openStores({ nats: servers, bucket }: Pick<Cluster, 'nats'
 
     async expectOneWinnerEach(ended) {
       expect(new Set(ended.map(({ id }) => id)).size).toBe(ended.length);
-      // Whoever died before it could say what it had made left a job that nobody asks for: it ends as any. What a worker that froze sends may come late.
+      // A replica that died before it could answer left a job that no client asks for: it ends as any. What a worker that froze sends may come late.
       await vi.waitFor(
         async () => {
           await stores.sweep(2 * LOST_AFTER_MS);

@@ -21,7 +21,7 @@ export async function assumeRole(minio: Minio): Promise<Temporary> {
 
 export interface Endpoint {
   readonly url: string;
-  /** Of every request: method, path and body. */
+  /** Method, path and body of every request. */
   readonly asked: string[];
   close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ export function commitBefore(): string | undefined {
 /** With the libraries of this checkout and a separate launcher. @throws when git cannot read the commit */
 export async function checkOut(commit: string): Promise<VersionBefore> {
   const folder = await mkdtemp(join(tmpdir(), 'filemill-before-'));
-  // Converters run as users of their own.
+  // Converters run as separate users.
   await chmod(folder, 0o755);
   const archive = execFileSync('git', ['archive', '--format=tar', commit], { cwd: checkout, maxBuffer: 1 << 28 });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });

@@ -1,7 +1,7 @@
 /** Headers of WAV files (RIFF, Microsoft's "Multimedia Programming Interface and Data Specifications 1.0"). */
 
 export interface Wave {
-  /** Of the samples, as the header says it. */
+  /** The size of the samples, as the header says it. */
   readonly dataBytes: number;
   readonly channels?: number;
   /** Hz */

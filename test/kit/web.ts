@@ -1,4 +1,4 @@
-/** A small web of a test's own: public servers on 127.0.0.2, and canaries on 127.0.0.1, which nobody may reach. */
+/** A small web for a test: public servers on 127.0.0.2, and canaries on 127.0.0.1, which no request may reach. */
 import { createHash } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';

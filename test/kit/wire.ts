@@ -26,7 +26,7 @@ export function connectTo(url: string): Socket {
 }
 
 export interface RawAnswer {
-  /** Of the first final answer; 0 when none came. */
+  /** The status of the first final answer; 0 when none came. */
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;

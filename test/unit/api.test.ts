@@ -94,7 +94,7 @@ describe('the base URL', () => {
   for (const [sentence, [headers, url]] of Object.entries(proxied))
     it(`behind a proxy ${sentence}`, () => {
       expect(baseUrl(open, asked('mill.example', headers), 8080)).toBe(url);
-      // Of a stranger none of it counts.
+      // From a client that is no trusted proxy, none of it counts.
       expect(baseUrl(open, asked('mill.example', headers, '192.0.2.1'), 8080)).toBe('http://mill.example');
     });
 
@@ -111,7 +111,7 @@ describe('the base URL', () => {
     // What is an address of ours already was stripped before.
     expect(['/api/v1/jobs', '/api/api/v1/jobs'].map(below('/api'))).toEqual(['/api/v1/jobs', '/api/v1/jobs']);
   });
-  it('cannot be one that nothing can be appended to', () => {
+  it('must be one that a path can be appended to', () => {
     for (const publicUrl of ['https://a.example/?x=1', 'https://a.example/#top', 'https://me@a.example', 'ftp://a.example', 'a.example'])
       expect([publicUrl, apiSettings.safeParse({ publicUrl }).success]).toEqual([publicUrl, false]);
   });

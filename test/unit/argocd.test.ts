@@ -31,7 +31,7 @@ describe.each(Object.entries(scripts))('%s', (_, script) => {
     ['no controller has seen', { metadata: { generation: 1 }, status: { observedGeneration: -1 } }, 'Progressing'],
     ['was changed since', { ...seen(condition('Ready', 'True')), metadata: { generation: 3 } }, 'Progressing'],
     ['is under way', seen(condition('Ready', 'True'), condition('Reconciling', 'True')), 'Progressing'],
-    ['somebody has to look after', seen(condition('Ready', 'False'), condition('Stalled', 'True')), 'Degraded'],
+    ['an operator has to look after', seen(condition('Ready', 'False'), condition('Stalled', 'True')), 'Degraded'],
     ['is as it should be', seen(condition('Ready', 'True'), condition('Stalled', 'False')), 'Healthy'],
     ['is paused', seen(condition('Ready', 'True', 'Paused')), 'Suspended'],
     ['is not ready yet', seen(condition('Ready', 'False')), 'Progressing'],

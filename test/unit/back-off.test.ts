@@ -17,7 +17,7 @@ it('doubles from ten seconds up to five minutes', () => {
   expect(waits).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
 });
 
-it('takes those that were made together for one failure', () => {
+it('counts failures of workers that were created together once', () => {
   const failures = backOff();
   for (const at of [5_000, 5_001, 6_000]) failures.failed('a', at, why, 1_000);
   expect(failures.active('a')).toEqual({ until: 15_000, why: { ...why, once: true } });
@@ -26,7 +26,7 @@ it('takes those that were made together for one failure', () => {
   expect(failures.active('a')).toEqual({ until: 40_000, why });
 });
 
-it('lets a few pass where a file may be at fault, and starts again when one goes well', () => {
+it('begins after a few failures where a file may be at fault, and starts again after a success', () => {
   const failures = backOff(3);
   const thrice = (from: number) => {
     for (const at of [0, 1, 2]) failures.failed('a', from + at, why);
@@ -40,7 +40,7 @@ it('lets a few pass where a file may be at fault, and starts again when one goes
   expect(failures.active('a')).toBeUndefined();
 });
 
-it('says nothing of another template, and forgets when one comes up', () => {
+it('holds back no other template, and ends when a worker of the same template comes up', () => {
   const failures = backOff();
   for (const at of [0, 20_000, 60_000]) failures.failed('a', at, why);
   expect(failures.active('b')).toBeUndefined();

@@ -15,7 +15,7 @@ describe('a name that contradicts the content', () => {
     ['png', 'a.unknown', 'application/octet-stream', undefined],
     ['png', 'a.tar.gz', 'text/plain', 'The file was read as png, based on its content; its name says tgz.'],
     ['png', 'a.part.1', 'text/plain', undefined],
-    // Of one group, between whose members the name decides.
+    // Formats of one group, among which the name decides.
     ['md', 'a.txt', 'text/html', undefined],
     ['opus', 'a.ogg', 'audio/ogg', undefined],
     ['mp4', 'a.mov', 'video/quicktime', undefined],

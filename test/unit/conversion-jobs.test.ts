@@ -67,7 +67,7 @@ describe('what a resource leaves when it is gone', () => {
     ['a job that runs', job({ phase: 'Running', jobId: ID }), true],
     ['the output of a finished one', job(ended('Complete', -HOUR)), true],
     ['nothing of a failed one', job(ended('Failed', -HOUR)), false],
-    ['the output to whoever has its URL, where its time was over', job(ended('Complete', -2 * HOUR)), false],
+    ['the output for clients with its URL, where its time was over', job(ended('Complete', -2 * HOUR)), false],
   ] as const)('is %s', (_, object, leaves) => expect(leavesJob(object, NOW)).toBe(leaves));
 
   it('is cancelled as often as it takes, for a minute, and by its uid where its name is used again', async () => {

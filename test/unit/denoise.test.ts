@@ -63,7 +63,7 @@ describe('filters', () => {
     });
     const gains = new Float32Array(LOUDNESSES).fill(0.25);
     const filters = new Float32Array(LOW_BINS * 10);
-    // Of bin 3: a tenth of each frame from two before to two after, the last turned by a quarter of a circle.
+    // Bin 3 takes a tenth of each frame from two before to two after, the last turned by a quarter of a circle.
     for (let i = 0; i < 5; i++) filters[(3 * 5 + i) * 2 + (i === 4 ? 1 : 0)] = 0.1;
     const { real, imaginary } = filtered(frames, { gains, filters }, 2, 0);
     expect(real[3]).toBeCloseTo(1, 5);

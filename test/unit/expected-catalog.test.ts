@@ -1,4 +1,4 @@
-/** What the API supposes of pools that have not reported their engines yet. */
+/** What the API expects of pools that have not reported their engines yet. */
 import { describe, expect, it } from 'vitest';
 import { expectedCatalog } from '../../src/catalog/live.ts';
 import { toolchains } from '../../src/contracts/toolchains.ts';
@@ -56,18 +56,18 @@ describe('in a new cluster', () => {
     expect(has([pool('image', reported), other], 'png', 'jpg', true)).toBe(true);
     expect(has([pool('image', reported), other], 'png', 'jpg')).toBe(true);
   });
-  it('expects pools that are not declared yet, or that nobody scales', () => {
+  it('expects pools that are not declared yet, or that have no capacity yet', () => {
     expect(has([pool('image', reported)], 'mp4', 'webm', true)).toBe(true);
     expect(has([pool('image', reported), pool('media', { capacity: 0 })], 'mp4', 'webm', true)).toBe(true);
   });
-  it('expects nobody once every toolchain has reported', () => {
+  it('expects no pool once every toolchain has reported', () => {
     const pools = toolchains.map((name) => pool(name, reported));
     expect(has(pools, 'png', 'jpg', true)).toBeUndefined();
     expect(has(pools.slice(1), 'png', 'jpg', true)).toBeDefined();
   });
 });
 
-describe('nobody is awaited', () => {
+describe('no worker is awaited', () => {
   it('for longer than a node takes to come, from the first question on', () => {
     let now = 1_000 * MINUTE;
     let pools: readonly Pool[] = [pool('image')];
@@ -89,7 +89,7 @@ describe('nobody is awaited', () => {
   });
   const cases: Readonly<Record<string, Partial<Pool>>> = {
     'of pools that have reported, now or before': reported,
-    'of pools that nobody starts workers for': { capacity: 0 },
+    'of pools without capacity': { capacity: 0 },
     'of paused pools': { paused: true },
   };
   for (const [sentence, given] of Object.entries(cases))

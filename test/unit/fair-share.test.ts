@@ -8,7 +8,7 @@ import type { Delivery } from '../../src/queue/queue.ts';
 import { anOrder, jobId } from '../conformance/samples.ts';
 
 describe('bands', () => {
-  it('are the first order, by its size, a few, and the backlog', () => {
+  it('sort the orders of a client: the first by its size, then a few, then the backlog', () => {
     expect([0, 1, 7, 8, 500].map((ahead) => bandFor(ahead, true))).toEqual([0, 2, 2, 3, 3]);
     expect([0, 1, 7, 8, 500].map((ahead) => bandFor(ahead, false))).toEqual([1, 2, 2, 3, 3]);
   });

@@ -72,7 +72,7 @@ const SPECIAL_6: Readonly<Record<string, string>> = {
 const RULES: UrlRules = { http: false, ports: [443, 80] };
 const isPublic = addressJudge({ allow: [], deny: [] });
 const random = seeded(20_260_101);
-/** Of 144 random bits, so that the lowest are drawn too. */
+/** From 144 random bits, so that the lowest are drawn too. */
 const below = (bound: bigint): bigint =>
   Array.from({ length: 3 }, () => BigInt(Math.floor(random() * 2 ** 48))).reduce((sum, bits) => (sum << 48n) | bits, 0n) % bound;
 

@@ -23,12 +23,12 @@ describe('FFmpeg', () => {
   const cases: Record<string, readonly [args: string, ...expected: string[]]> = {
     'copies what the target holds': [argsOf('mkv', 'mp4', [H264, AAC]), '-c:v copy', '-c:a:0 copy', '+faststart'],
     'encodes for WebM what is no WebM': [argsOf('mp4', 'webm', [H264, AAC]), '-c:v libvpx-vp9', '-c:a:0 libopus', '-ar:a:0 48000'],
-    'encodes the picture alone where only that is asked to change': [
+    'encodes the picture alone where the options change only the picture': [
       argsOf('mp4', 'mp4', [H264, AAC], { video_crf: 30 }),
       '-crf 30',
       '-c:a:0 copy',
     ],
-    'encodes the sound alone where only that is asked to change': [
+    'encodes the sound alone where the options change only the sound': [
       argsOf('mp4', 'mp4', [H264, AAC], { audio_bitrate: 96 }),
       '-c:v copy',
       '-b:a:0 96k',
@@ -67,7 +67,7 @@ describe('FFmpeg', () => {
       argsOf('mp4', 'mpg', [{ ...H264, width: 720, height: 480, sample_aspect_ratio: '3:2' }]),
       'scale=trunc(iw*1.5/2)*2:trunc(ih/2)*2,setsar=1',
     ],
-    'counts a width that is asked for in square pixels': [
+    'counts a requested width in square pixels': [
       argsOf('mpg', 'mp4', [{ ...H264, width: 720, height: 576, sample_aspect_ratio: '64:45' }], { video_width: 640 }),
       `scale=round(iw*${64 / 45}):ih,scale=640:-2,setsar=1`,
     ],
@@ -100,7 +100,7 @@ describe('FFmpeg', () => {
       '-ac 1',
     ],
     'copies sound out of a video': [argsOf('mp4', 'm4a', [H264, AAC]), '-map 0:1', '-c:a copy'],
-    'takes the track that is asked for': [argsOf('mkv', 'mp3', [H264, AAC, { ...AAC, index: 2 }], { track: 2 }), '-map 0:2'],
+    'takes the requested track': [argsOf('mkv', 'mp3', [H264, AAC, { ...AAC, index: 2 }], { track: 2 }), '-map 0:2'],
     'keeps a cover': [
       argsOf('flac', 'mp3', [sound('flac'), { ...H264, index: 1, codec_name: 'mjpeg', disposition: { attached_pic: 1 } }]),
       '-map 0:1 -c:v copy',

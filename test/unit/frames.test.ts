@@ -23,7 +23,7 @@ const png = (count: number): Uint8Array =>
   ]);
 
 const webp = (count: number): Uint8Array => {
-  // Of odd length: a byte of padding follows.
+  // Its length is odd: a byte of padding follows.
   const frame = [...Buffer.from('ANMF'), ...le(17, 4), ...times(18, () => 0)];
   return Uint8Array.from([...Buffer.from('RIFF'), 0, 0, 0, 0, ...Buffer.from('WEBP'), ...times(count, () => frame).flat()]);
 };

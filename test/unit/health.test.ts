@@ -1,4 +1,4 @@
-/** What a worker takes for its own fault, how many orders it takes, and what becomes of an order that nobody can decrypt. */
+/** What a worker takes for its own fault, how many orders it takes, and what becomes of an order that no replica can decrypt. */
 import { describe, expect, it, vi } from 'vitest';
 import { type Fault, faultOf } from '../../src/contracts/messages/fault.ts';
 import { conditionsOf } from '../../src/controller/pools/report/conditions.ts';
@@ -48,7 +48,7 @@ describe('an order', () => {
   it('that found no descriptor is not', async () => expect(await healthWith(undefined).blame(withCode('EMFILE'))).toBe('own'));
   const absent = conversionFailed('engine_missing', { cause: new EngineAbsent() });
   it('that needs what another worker may have is not', async () => expect(await healthWith(undefined).blame(absent)).toBe('own'));
-  it('that needs what nobody has fails', async () => expect(await healthWith(undefined, false, false).blame(absent)).toBeUndefined());
+  it('that needs what no worker has fails', async () => expect(await healthWith(undefined, false, false).blame(absent)).toBeUndefined());
   it('that failed on a worker that is well was no fault of it', async () =>
     expect(await healthWith(undefined).blame(conversionFailed('corrupt_input'))).toBeUndefined());
   it('that took too long was none either, whatever is wrong', async () =>

@@ -8,7 +8,7 @@ const REQUEST = {
 };
 const claim = (bands: number) => `ok width=100 height=100 bands=${bands} format=uchar space=srgb alpha=1 sequential=0 page=100`;
 
-it('ends the conversation about a picture that came to have millions of bands on its way', () => {
+it('ends the conversation when a picture claims to have millions of bands', () => {
   const conversation = conversationAbout(REQUEST);
   const told: string[] = [];
   for (let said = conversation.next(); ; said = conversation.next(claim(told.length === 1 ? 4 : 5_000_000))) {

@@ -51,7 +51,7 @@ const admitWith = async (idempotency: IdempotencyStore = store) => {
   return (await admitRequest(deps, request, [someId()], ['image'])).idempotency;
 };
 
-/** Of the client's daily limit. */
+/** How much of the client's daily limit is used. */
 const sharesUsed = async () => (await limiter.usage(identify('192.0.2.1', undefined))).daily.used;
 
 /** A request up to its claim, which is kept where it succeeds. @returns the id that it is answered with */

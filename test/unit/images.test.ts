@@ -124,7 +124,7 @@ describe('what an image contains', () => {
     readonly packages: readonly Package[];
     readonly relationships: readonly { readonly relatedSpdxElement: string }[];
   };
-  /** Of the JSON schema of SPDX 2.3: what a document, a package and a relationship must have. */
+  /** From the JSON schema of SPDX 2.3: what a document, a package and a relationship must have. */
   const REQUIRED = {
     document: ['SPDXID', 'creationInfo', 'dataLicense', 'documentNamespace', 'name', 'spdxVersion'],
     package: ['SPDXID', 'downloadLocation', 'name'],

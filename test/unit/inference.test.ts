@@ -111,7 +111,7 @@ describe('filemill models bench', () => {
     expect(lines[2]).toMatch(/^a GPU was found, but ONNX Runtime cannot use it: .*libonnxruntime_providers_shared\.so: cannot open/);
   });
 
-  it('has values of each result to compare, of the size that is asked for', async () => {
+  it('has values of each result to compare, of the requested size', async () => {
     const values = [0, 1, 2, 3].map((i) => 2 * Math.fround(Math.sin(i / 7)));
     expect(await measureGraph(graph, 'cpu', process.cwd(), { count: 4 })).toMatchObject({ values: [values] });
     expect(await measureGraph(graph, 'cpu', process.cwd())).toMatchObject({ values: [[0]] });

@@ -46,7 +46,7 @@ describe('a judge', () => {
     }
   });
 
-  it('leaves whoever asks what it asked about', async () => {
+  it('leaves its caller the bytes that it judged', async () => {
     const sample = sampleOf(PNG);
     await judge.sourceOf(sample, 'x');
     expect(sample.head).toEqual(PNG);
@@ -69,7 +69,7 @@ describe('a judge', () => {
     await expect(judge.factsOf({ engine: 'none' }, ping, task)).rejects.toThrow('has no inspection');
   });
 
-  it('puts files into natural order, and holds nobody up by names that are long to compare', async () => {
+  it('puts files into natural order, and does not hold the event loop for names that are slow to compare', async () => {
     expect(await judge.inOrder(['out-10.png', 'out-9.png', 'A.png'])).toEqual(['A.png', 'out-9.png', 'out-10.png']);
     const names = Array.from({ length: 2_500 }, (_, index) => `${'9'.repeat(220)}${(index * 7919) % 2_500}`);
     expect(await heldMs(() => judge.inOrder(names).catch(() => {}))).toBeLessThan(BUDGET_MS);
@@ -150,7 +150,7 @@ describe('a thread that does not answer', () => {
     expect(held).toBeLessThan(BUDGET_MS);
   });
 
-  it('is waited for while it is us who are late', async () => {
+  it('is waited for while our own event loop is late', async () => {
     const answer = judge.sourceOf(sample, 'answer');
     const until = performance.now() + 600;
     setImmediate(() => {

@@ -81,7 +81,7 @@ describe('a refusal of the API server', () => {
     expect([is(error), isTransient(error)]).toEqual([true, mayPass]);
   });
 
-  it('is nothing that anybody else throws', () =>
+  it('is recognised in no error of another kind', () =>
     expect([isNotFound, isConflict, isTransient].map((is) => is(new Error('NotFound')))).toEqual([false, false, false]));
 });
 

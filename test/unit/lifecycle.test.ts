@@ -51,7 +51,7 @@ describe('a holder that fell silent', () => {
   const takenOver = claim(running, 'second', LATER) ?? running;
   const twice = claim(takenOver, 'third', LATER) ?? running;
 
-  it('is remembered by whoever takes over', () => {
+  it('is remembered by the worker that takes over', () => {
     expect(takenOver).toMatchObject({ attempt: 'second', attempts: 2, lapsed: ['first'] });
     expect(twice).toMatchObject({ attempt: 'third', attempts: 3, lapsed: ['first', 'second'] });
     expect(JobRecord.parse(twice)).toEqual(twice);

@@ -426,7 +426,7 @@ describe('a cooldown rejection', () => {
     }
   });
 
-  it('bans whoever does not wait', () => {
+  it('bans a client that does not wait', () => {
     for (const every of [7, 90, 333, 500, 900]) {
       const visitor = new Visitor();
       const verdicts = Array.from({ length: 60 }, () => visitor.after(every).sends().is);
@@ -446,7 +446,7 @@ describe('unfinished jobs', () => {
     expect(visitor.sends().is).toBe('admitted');
   });
 
-  it('whose end nobody reported hold their places for six hours at most', () => {
+  it('whose end was not reported hold their places for six hours at most', () => {
     const visitor = anHourOf({ concurrent: 1 });
     visitor.starts();
     expect(visitor.after(SLOT_MS - 1).sends()).toMatchObject({ tier: 'concurrent' });
@@ -483,7 +483,7 @@ describe('a record', () => {
     expect(JSON.stringify(record).length).toBeLessThan(16_384);
   });
 
-  it('by a clock that was a day ahead holds nobody longer than the limits say', () => {
+  it('by a clock that was a day ahead holds no client longer than the limits say', () => {
     const visitor = new Visitor({ hourly: 2 });
     visitor.now += DAY;
     visitor.isRefused(11);
@@ -618,7 +618,7 @@ describe('the client', () => {
   }
 
   const chains: Record<string, [trusted: string[], remote: string, forwarded: string | string[] | undefined, network: string]> = {
-    'from nobody trusted is the peer, whatever it forwards': [[], '203.0.113.7', '198.51.100.1', '203.0.113.7'],
+    'from an untrusted peer is that peer, whatever it forwards': [[], '203.0.113.7', '198.51.100.1', '203.0.113.7'],
     'behind a proxy is whom it names': [['10.0.0.0/8'], '10.1.2.3', '198.51.100.1', '198.51.100.1'],
     'behind a proxy that speaks mapped IPv4 is whom it names': [['10.0.0.0/8'], '::ffff:10.1.2.3', '198.51.100.1', '198.51.100.1'],
     'behind a proxy listed as mapped IPv4 is whom it names': [['::ffff:10.0.0.0/104'], '10.1.2.3', '198.51.100.1', '198.51.100.1'],
@@ -631,7 +631,7 @@ describe('the client', () => {
     'named in octal is not guessed at': [['10.0.0.0/8'], '10.1.2.3', '0300.0250.1.1', '10.1.2.3'],
     'among trusted ones only is the first of them': [['10.0.0.0/8'], '10.1.2.3', '10.5.5.5, 10.4.4.4', '10.5.5.5'],
     'behind an IPv6 proxy is whom it names': [['fd00::/8'], 'fd00::7', '198.51.100.1', '198.51.100.1'],
-    'behind a proxy that names nobody is the proxy': [['10.0.0.0/8'], '10.1.2.3', undefined, '10.1.2.3'],
+    'behind a proxy that names no client is the proxy': [['10.0.0.0/8'], '10.1.2.3', undefined, '10.1.2.3'],
     'past empty entries is found': [['10.0.0.0/8'], '10.1.2.3', '198.51.100.1, , ', '198.51.100.1'],
   };
   for (const [sentence, [trusted, remote, forwarded, network]] of Object.entries(chains)) {
@@ -642,7 +642,7 @@ describe('the client', () => {
     ['127.0.0.1', undefined, [], true],
     ['::ffff:127.0.0.1', undefined, [], true],
     ['203.0.113.7', undefined, [], false],
-    // A proxy on this machine that nobody has named: its clients are not this machine.
+    // A proxy on this machine that is not trusted: its clients are not this machine.
     ['127.0.0.1', '198.51.100.1', [], false],
     ['127.0.0.1', '198.51.100.1', ['127.0.0.1'], false],
   ])('%s that forwards for %s, with %j trusted: limited, or not', (remote, forwarded, trustProxy, isUnlimited) => {
@@ -744,7 +744,7 @@ describe('the settings', () => {
     expect(ai).toMatchObject({ 'upscale-image': { limit: 5 }, 'speech-to-text': { limit: 100 }, 'image-to-text': { limit: 100 } });
   });
 
-  it('refuse what would limit nobody, or everybody, and networks that are none', () => {
+  it('refuse what would limit no client, or all of them, and networks that are none', () => {
     const wrong = [
       { daily: 0 },
       { banMs: 1 },

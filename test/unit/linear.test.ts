@@ -302,7 +302,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
   'catalog/sniff/sniff.ts': (module) => ({
     detect: sniffed(as(module['detect'])),
     resolveSource: (text) => as3(module['resolveSource'])(sampleOf('prose'), text, text),
-    // Of `detect` and `isText`.
+    // It sees only what `detect` and `isText` have answered.
     matches: NOT_FOREIGN,
   }),
   'catalog/looks/sample.ts': () => ({ Sampler: (text) => sampleOf(text) }),

@@ -48,7 +48,7 @@ describe('a held event loop', () => {
     expect(await metrics.text()).toMatch(/filemill_event_loop_blocked_seconds_count\{route="\/api\/v1\/convert"\} [1-9]/);
   });
 
-  it('is told as the role’s own work where nobody asked for anything', async () => {
+  it('is told as the role’s own work where no request is in flight', async () => {
     const { watch, told } = watched();
     watch.begin('/mcp');
     watch.end('/mcp');

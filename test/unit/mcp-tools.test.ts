@@ -174,7 +174,7 @@ it('tells bounds, units and defaults as they are', () => {
   expect(of('convert_file', 'file')?.['description']).toContain('https://files.example/api/v1/uploads');
 });
 
-it('is not made again for each host that is asked by', () => {
+it('is not made again for each host name that clients use', () => {
   const quality = (base: string) => toolsAt(base)[0]?.inputSchema.properties?.['img_quality'];
   expect(quality('https://one.example')).toBe(quality('https://two.example'));
   expect(toolsAt('https://one.example')[1]).toBe(toolsAt('https://two.example')[1]);

@@ -10,7 +10,7 @@ const of = (settings: { memoryBytes?: number; limitBytes?: number; leakBytes?: n
 };
 
 describe("the disk of a conversion's folder", () => {
-  it('is 2 GiB where nobody says what there is', () => expect(diskShareOf(undefined, 8)).toBe(2 * GIB));
+  it('is 2 GiB where the size of the work folder is unknown', () => expect(diskShareOf(undefined, 8)).toBe(2 * GIB));
   it.each([1, 3, 16])('is such that %i slots leave an eighth of the work folder', (slots) => {
     expect(slots * diskShareOf(GIB, slots)).toBeLessThanOrEqual((GIB * 7) / 8);
     expect(slots * diskShareOf(GIB, slots)).toBeGreaterThan(GIB * 0.87);
@@ -18,7 +18,7 @@ describe("the disk of a conversion's folder", () => {
 });
 
 describe('the memory of a conversion', () => {
-  it('is 2 GiB where nobody says what there is', () => expect(of({}, 8)).toEqual({ conversionBytes: 2 * GIB, warmBytes: GIB }));
+  it('is 2 GiB where the limit is unknown', () => expect(of({}, 8)).toEqual({ conversionBytes: 2 * GIB, warmBytes: GIB }));
   it.each([1, 2, 3, 7, 16])('is such that %i slots with their warm programs and the worker itself fit into the limit', (slots) => {
     const limitBytes = 12 * GIB;
     const { conversionBytes, warmBytes } = of({ limitBytes }, slots);
@@ -42,7 +42,7 @@ describe('the memory of a conversion', () => {
     const settings = { memoryBytes: undefined, limitBytes: 512 * MIB, residents: { perLife: 200 } };
     expect(memoryOf(settings, 1, 1)).toEqual(memoryOf(settings, 1));
   });
-  it('is what somebody has set, whatever the limit', () => {
+  it('is what the operator has set, whatever the limit', () => {
     expect(of({ limitBytes: 4 * GIB, memoryBytes: 3 * GIB }, 4).conversionBytes).toBe(3 * GIB);
     expect(of({ limitBytes: 4 * GIB, leakBytes: 5 }, 4).warmBytes).toBe(5);
   });

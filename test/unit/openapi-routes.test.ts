@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { UPLOADS_PATH } from '../../src/api/uploads/route.ts';
 
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'];
-/** Registered and not in the document: for machines, for people, or described by a protocol of their own. */
+/** Registered and not in the document: for machines, for people, or described by another protocol. */
 const ELSEWHERE = [
   ...['GET /livez', 'GET /readyz', 'GET /metrics'],
   ...['GET /docs', 'GET /docs/page.js', 'GET /docs/explorer.js'],
@@ -139,7 +139,7 @@ describe('what the document refers to', () => {
 
   /** No address of the document is asked for with a method that it does not take; and `/mcp` is described by its own protocol. */
   const others = ['schemas/ForbiddenError', 'schemas/MethodNotAllowedError', 'schemas/NotAcceptableError'];
-  /** Of addresses that are to be retired: there may be none. */
+  /** Headers of addresses that are to be retired: there may be none. */
   const retired = ['headers/Deprecation', 'headers/Sunset'];
 
   it('is there, and whatever is there is referred to', () => {

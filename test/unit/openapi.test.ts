@@ -13,7 +13,7 @@ interface Tree {
   [name: string]: Tree;
 }
 
-/** The published document after somebody changed it. */
+/** The published document after a change. */
 function changed(change: (document: Tree) => void): unknown {
   const copy = structuredClone(published) as Tree;
   change(copy);

@@ -28,7 +28,7 @@ describe('a task is uploaded', () => {
     ['not as the 21st file', [Array.from({ length: 19 }, () => 1), [1]], [1], false],
     ['not beyond 2 GB with those before', [[GB], [GB]], [1], false],
     ['however large it is, where none is before it', [[], []], [3 * GB], true],
-    ['without files of its own, whatever is held', [[2 * GB]], [], true],
+    ['without files, whatever is held', [[2 * GB]], [], true],
   ])('%s: %j', (_, held, sizes, expected) => {
     expect(hasRoom(held, sizes)).toBe(expected);
   });

@@ -9,7 +9,7 @@ function said(write: (log: ReturnType<typeof createLog>) => void): string {
   return text;
 }
 
-it('are the level, the message and what goes with it, without JSON', () =>
+it('have the level, the message and what goes with it, without JSON', () =>
   expect(said((log) => log.info({ pool: 'image', seconds: 0.2, led: ['a'] }, 'the job ended'))).toMatch(
     /^\d\d:\d\d:\d\d info {2}the job ended {2}pool=image seconds=0\.2 led=\["a"\]\n$/,
   ));

@@ -17,7 +17,7 @@ describe('an order goes', () => {
       ['b', 'a'],
     ],
     [
-      'to the preferred one last where nobody is there and nobody will be',
+      'to the preferred one last where it has no worker and will have none',
       [aPool('a', { preference: 1 }), aPool('b', { workers: 0 })],
       ['a', 'b'],
     ],
@@ -68,7 +68,7 @@ describe('an order goes', () => {
 });
 
 describe('workers that differ', () => {
-  it('offer what all of them have, in the version of the first, whoever spoke last', () => {
+  it('offer what all of them have, in the version of the first, whichever reported last', () => {
     const old = { worker: 'a-1', engines: { sharp: '1', magick: '6' } };
     const young = { worker: 'b-1', engines: { sharp: '2', jxl: '1' } };
     const shared = new Map([['sharp', '1']]);

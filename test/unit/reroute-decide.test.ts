@@ -20,7 +20,7 @@ function after(ms: number, pools: readonly Pool[], removed: Readonly<Record<stri
 }
 const DEGRADED = { workers: 0, capacity: 4, degraded: true };
 
-it('nobody leaves a pool that serves, will serve, or is paused', () => {
+it('no order leaves a pool that serves, will serve, or is paused', () => {
   const all = [aPool('a'), aPool('b', { workers: 0, capacity: 4 }), aPool('c', { ...DEGRADED, paused: true })];
   expect(after(10 * UNSERVED_MS, all)).toEqual([]);
 });

@@ -39,7 +39,7 @@ const vips = engine('vips', ['png>jpg', 'jpg>jpg', 'png>png', 'jpg>png', 'png>we
 describe('a route', () => {
   const cases: Record<string, [readonly Engine[], source: string, target: string, given: readonly OptionName[], string | undefined]> = {
     'is the one engine that can': [[writer], 'docx', 'pdf', [], 'office: writer docx>pdf'],
-    'is none where nobody can': [[writer], 'pdf', 'docx', [], undefined],
+    'is none where no engine can': [[writer], 'pdf', 'docx', [], undefined],
     'is none without engines': [[], 'docx', 'pdf', [], undefined],
     'takes the better of two engines': [
       [engine('worse', ['docx>pdf 60']), engine('better', ['docx>pdf 90'])],
@@ -93,7 +93,7 @@ describe('a route', () => {
       'image: a png>jpg',
     ],
     'from a format to itself is a re-encoding': [[vips], 'jpg', 'jpg', [], 'office: vips jpg>jpg'],
-    'from a format to itself is nothing where nobody re-encodes it': [[writer], 'docx', 'docx', [], undefined],
+    'from a format to itself is none where no engine re-encodes it': [[writer], 'docx', 'docx', [], undefined],
     'prefers the engine that honours what is asked': [
       [engine('better', ['png>jpg 90']), engine('able', ['png>jpg 60'], { options: ['img_quality'] })],
       'png',
@@ -109,7 +109,7 @@ describe('a route', () => {
       'office: heif heic>jpg, vips jpg>jpg',
     ],
     'is followed by none without a wish': [[engine('heif', ['heic>jpg 90']), vips], 'heic', 'jpg', [], 'office: heif heic>jpg'],
-    'goes its best way when nobody honours a wish': [
+    'goes its best way when no engine honours a wish': [
       [engine('heif', ['heic>jpg 90']), vips],
       'heic',
       'jpg',
@@ -133,8 +133,8 @@ describe('a route', () => {
 describe('what an installation can do', () => {
   it('is every target that a route leads to', () =>
     expect(routesOf([writer, poppler, vips]).targets('docx').toSorted()).toEqual(['html', 'jpg', 'pdf', 'png', 'webp']));
-  it('is nothing for a format that nobody reads', () => expect(routesOf([writer]).targets('mp3')).toEqual([]));
-  it('begins with every format that somebody reads', () =>
+  it('is nothing for a format that no engine reads', () => expect(routesOf([writer]).targets('mp3')).toEqual([]));
+  it('begins with every format that an engine reads', () =>
     expect(routesOf([writer, vips]).sources.toSorted()).toEqual(['docx', 'jpg', 'png']));
 });
 
@@ -244,7 +244,7 @@ describe('options along a route', () => {
       [[], ['img_resize_w', 'img_rotate'], []],
     ],
     'about how it is made go to each that can': [hops(['dpi'], [], ['dpi', 'img_quality']), [['dpi'], [], ['dpi', 'img_quality']]],
-    'go to nobody where nobody can': [hops([], []), [[], []]],
+    'go to no hop where none can': [hops([], []), [[], []]],
     'go to the one hop, all of them': [hops(all), [all.toSorted()]],
   };
   for (const [sentence, [route, wanted]] of Object.entries(cases)) it(sentence, () => expect(granted(route)).toEqual(wanted));

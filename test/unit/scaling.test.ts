@@ -61,10 +61,7 @@ describe('a pool', () => {
     'whose workers hold two orders each needs half as many': [aPool({ ...load(0, 8), pool: { slots: 2 } }), ['create 4']],
     'whose queue is silent is held as it is': [aPool({ demand: undefined, workers: [] }), []],
     'that is paused is left as it is, whatever waits': [aPool({ ...load(100), pool: { paused: true } }), []],
-    'that nobody knows the engines of gets one worker to tell': [
-      aPool({ enginesKnown: false, workers: [], pool: { standby: 0 } }),
-      ['create 1'],
-    ],
+    'whose engines are unknown gets one worker to tell': [aPool({ enginesKnown: false, workers: [], pool: { standby: 0 } }), ['create 1']],
     'whose template no worker has tried gets one to tell what it has': [
       aPool({ enginesCurrent: false, workers: [], pool: { standby: 0 } }),
       ['create 1'],

@@ -75,7 +75,7 @@ function run(seed: number, steps: number) {
   return { most, highest };
 }
 
-it('gives the lowest slots that nobody has, and no more than there is room for', () => {
+it('gives the lowest slots that no Job has, and no more than there is room for', () => {
   const there = [job(1, 'a'), job(3, 'b')];
   expect(freeSlots(there, new Set(), [0], { capacity: 10, wanted: 4 })).toEqual([2, 4, 5, 6]);
   expect(freeSlots(there, new Set(), [0], { capacity: 3, wanted: 4 })).toEqual([2]);

@@ -18,7 +18,7 @@ it('gives one that asks alone the burst, and then the rate', () => {
   expect(taken(['a'], 10).get('a')).toBeLessThanOrEqual(50 + 10 * 20);
 });
 
-it('gives those that ask at the same time equal parts, whoever asks first', () => {
+it('gives those that ask at the same time equal parts, in whatever order they ask', () => {
   const got = [...taken(['greedy', 'b', 'c', 'd'], 30).values()];
   const all = got.reduce((sum, count) => sum + count, 0);
   expect(all).toBeLessThanOrEqual(50 + 30 * 20);

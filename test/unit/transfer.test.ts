@@ -74,7 +74,7 @@ describe('a transfer by http', () => {
     expect(connections).toBe(1);
   });
 
-  it('says that an upload is refused which nobody reads', async () => {
+  it('says that an upload is refused, though the server reads none of it', async () => {
     await writeFile(file(), randomBytes(5_000_000));
     answer = (_, response) => void response.writeHead(403).end();
     await expect(upload(file(), url, 5_000_000, never)).rejects.toThrow('403');

@@ -171,7 +171,7 @@ describe('a run over real stores', () => {
     expect(await stateOf(id)).toBe('queued');
   });
 
-  it('takes a job from queue to oblivion', async () => {
+  it('follows a job from the queue until it is forgotten', async () => {
     const { id, pool, lane } = await create();
     await upkept.queue.publish({ version: 1, jobId: id, pool, lane });
     now += HOUR + 1;
@@ -205,7 +205,7 @@ describe('a run over real stores', () => {
     expect(await asked('image', id)).toBe(false);
   });
 
-  it('skips where somebody else wrote first', async () => {
+  it('skips a record that another process wrote first', async () => {
     const { id } = await create();
     now += HOUR + 1;
     const jobs = {

@@ -1,4 +1,4 @@
-/** Uploads over real stores: what comes in pieces is the file that was sent, whoever else writes, and nothing else stays. */
+/** Uploads over real stores: what comes in pieces is the file that was sent, though others write too, and nothing else stays. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -84,7 +84,7 @@ describe('an upload', () => {
     expect(await kept()).toHaveLength(1);
   });
 
-  it('that is removed while somebody writes to it leaves nothing', async () => {
+  it('that is removed while a client writes to it leaves nothing', async () => {
     await begin(6);
     const egressProxy = signalled();
     async function* slow() {
@@ -187,7 +187,7 @@ describe('upkeep', () => {
     expect(await run()).toEqual({ expired: 0, orphaned: 0 });
   });
 
-  it('removes pieces that nobody knows once they are old, or from before this process', async () => {
+  it('removes pieces that no record knows once they are old, or from before this process', async () => {
     const written = Date.now();
     now = written;
     await objects.put(partKey(ID, '0-a'), streamOf(Buffer.from('a')), 1);
@@ -234,7 +234,7 @@ describe('the lock of an upload', () => {
     expect(most).toBe(1);
   });
 
-  it('is not waited for by whoever has gone', async () => {
+  it('is not waited for by a client that has gone', async () => {
     const locks = uploadLocks();
     await locks.newLock(ID).lock(new AbortController().signal, () => {});
     await expect(locks.newLock(ID).lock(AbortSignal.abort(), () => {})).rejects.toMatchObject({ code: 'UPLOAD_CONFLICT' });

@@ -29,7 +29,7 @@ function storeOf(first: JobRecord | undefined) {
 
 const never = new AbortController().signal;
 
-describe('300 who wait for one job', () => {
+describe('300 requests that wait for one job', () => {
   it('share its reads, and hear all of its end', async () => {
     const record = aRecord({ state: 'running' });
     const { jobs, state, listeners, change } = storeOf(record);
@@ -50,7 +50,7 @@ describe('300 who wait for one job', () => {
   });
 });
 
-it('whoever comes while the record is read hears of a later read', async () => {
+it('a request that comes while the record is read gets the result of a later read', async () => {
   const { jobs, state, change } = storeOf(undefined);
   const early = waitForEnd(jobs, 'a', 60_000, never);
   const done = aRecord({ id: 'a', state: 'done' });

@@ -1,4 +1,4 @@
-/** Messages, log lines, warnings, help, docs and comments use words that a reader knows and would search for. */
+/** Messages, log lines, warnings, help, docs, comments and the titles of tests use words that a reader knows and would search for. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -24,19 +24,23 @@ const BANNED: Readonly<Record<string, string>> = {
   whoever: 'say who: the client, the operator, every user that may …',
   'word behind': 'a deleted record leaves a "tombstone"',
 };
+const RULES = Object.entries(BANNED).map(([words, instead]) => ({ words, instead, pattern: new RegExp(`\\b${words}\\b`, 'i') }));
 /** A sentence has a subject: what begins with "Of" lacks one. */
 const FRAGMENT = /(?:^|[.:;|]\s+)Of (?!course)/;
 
 describe('plain words', () => {
-  const sources = ['src', 'web/src'].flatMap((folder) =>
-    readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((path) => (/\.tsx?$/.test(path) ? [join(folder, path)] : [])),
+  const all = ['src', 'web/src', 'test'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
   );
+  // This file says what it bans.
+  const sources = all.filter((path) => /\.tsx?$/.test(path) && !/node_modules|words\.test/.test(path));
   const docs = ['docs', 'docs/decisions'].flatMap((folder) =>
     readdirSync(folder).flatMap((name) => (name.endsWith('.md') || name === 'openapi.json' ? [join(folder, name)] : [])),
   );
-  const pages = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'charts/filemill/README.md', ...docs];
+  const maps = ['test/README.md', 'test/kit/README.md', 'test/e2e/README.md'];
+  const pages = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'charts/filemill/README.md', ...maps, ...docs];
 
-  it('are all that the program says', () => expect(sources.flatMap((path) => faults(path, textsOf(path)))).toEqual([]));
+  it('are all that the program and its tests say', () => expect(sources.flatMap((path) => faults(path, textsOf(path)))).toEqual([]));
 
   it('are all that comments say', () => expect(sources.flatMap((path) => faults(path, commentsOf(path)))).toEqual([]));
 
@@ -51,8 +55,8 @@ describe('plain words', () => {
 
 function faults(place: string, texts: readonly string[]): string[] {
   return texts.flatMap((text) => {
-    const found = Object.entries(BANNED).filter(([words]) => new RegExp(`\\b${words}\\b`, 'i').test(text));
-    const says = found.map(([words, instead]) => `${place}: "${words}" in "${text.slice(0, 200)}": ${instead}`);
+    const found = RULES.filter(({ pattern }) => pattern.test(text));
+    const says = found.map(({ words, instead }) => `${place}: "${words}" in "${text.slice(0, 200)}": ${instead}`);
     return FRAGMENT.test(text) ? [...says, `${place}: a fragment that begins with "Of" in "${text.slice(0, 200)}"`] : says;
   });
 }

@@ -1,5 +1,5 @@
 /**
- * A bare Debian 12 in a folder, and layers over it in which programs run as on a machine of their own: with its files, processes and mounts,
+ * A bare Debian 12 in a folder, and layers over it in which programs run as on a separate machine: with its files, processes and mounts,
  * and the network of this machine. When the first program of a layer ends, the kernel ends all others and takes the mounts away.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -30,7 +30,7 @@ async function makeBase(): Promise<void> {
   await rm(unfinished, { recursive: true, force: true });
   const acquire = join(CACHE, 'acquire.conf');
   await writeFile(acquire, await program('apt-config', ['dump', 'Acquire']));
-  // Nobody needs these files after a power failure, and dpkg need not wait for the disk.
+  // These files need not survive a power failure, so dpkg does not wait for the disk.
   const options = ['--variant=minbase', `--include=${PACKAGES.join(',')}`, `--aptopt=${acquire}`, '--dpkgopt=force-unsafe-io'];
   await program('mmdebstrap', [...options, 'bookworm', unfinished, ...SUITES], 600_000);
   await rename(unfinished, BASE);
@@ -130,7 +130,7 @@ export class Trees {
   #start(own: string, below: string, { uid, home }: User, command: string, variables: Readonly<Record<string, string>>): Running {
     const proxies = Object.entries(process.env).filter(([name]) => /^(https?|no)_proxy$|^npm_config_registry$/i.test(name));
     const environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: home, TERM: 'dumb', ...variables };
-    // Node brings authorities of its own, and takes those of this machine only where it is told to.
+    // Node brings its own authorities, and takes those of this machine only where it is told to.
     const all = { ...Object.fromEntries(proxies), ...(existsSync(AUTHORITIES) && { NODE_EXTRA_CA_CERTS: AUTHORITIES }), ...environment };
     const settings = Object.entries(all).map(([name, value]) => `${name}=${value}`);
     const inside = ['env', '-i', ...settings, 'sh', '-c', `exec 2>&1; cd ~/filemill && ${command}`];

@@ -170,7 +170,7 @@ it("an option that does not fit one of the files fails that file alone, as the c
   );
   const { jobs } = await over(data);
   expect(jobs.map(({ error }) => error?.code)).toEqual([undefined, 'INVALID_OPTION']);
-  // The same again from the job itself, whoever asks and whenever.
+  // The job itself gives the same answer to every client, at any time.
   const answer = await read(await fetch(`${service.url}/api/v1/jobs/${jobs[1]?.job_id}`));
   expect(answer).toMatchObject({
     status: 400,
@@ -213,13 +213,7 @@ describe('a batch is refused as a whole', () => {
       { max_files: 20, received_files: 21 },
     ],
     ['without a format', 400, 'INVALID_FORMAT', async () => post([['a.png', await png]], {}), {}],
-    [
-      'for a format that nobody knows',
-      400,
-      'INVALID_FORMAT',
-      async () => post([['a.png', await png]], { to_format: 'zzz' }),
-      { to_format: 'zzz' },
-    ],
+    ['for an unknown format', 400, 'INVALID_FORMAT', async () => post([['a.png', await png]], { to_format: 'zzz' }), { to_format: 'zzz' }],
     ['with a wrong option', 400, 'INVALID_OPTION', async () => post([['a.png', await png]], { to_format: 'jpg', img_quality: '101' }), {}],
     [
       'with one file that is too large',

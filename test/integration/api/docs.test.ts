@@ -63,7 +63,7 @@ describe('the page of the API', () => {
     await page.close();
   });
 
-  it('lets nobody else’s script, style or frame in', async () => {
+  it('allows no script or style of another origin, and no page to frame it', async () => {
     const answer = await fetch(`${service.url}/docs`);
     const policy = answer.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
@@ -83,7 +83,7 @@ describe('the page of the API', () => {
 });
 
 describe('the document', () => {
-  it('names the address that it was asked at, and is not sent again to whoever has it', async () => {
+  it('names the public address of the service, and is not sent again to a client that has it', async () => {
     const service = await startService({ api: { publicUrl: 'https://files.example.org/mill/' } });
     try {
       const answer = await fetch(`${service.url}/openapi.json`);

@@ -66,7 +66,7 @@ it('tell how a video goes on, from its present state to its end', async () => {
   expect(heard.at(-1)?.data).toEqual(await (await fetch(`${service.url}/api/v1/jobs/${id}`)).json());
 });
 
-it('of a job that has ended are one, and whoever has heard it is told not to come back', async () => {
+it('of a job that has ended are one, and a client that has it is told not to reconnect', async () => {
   const id = await begin('png');
   await untilEnded(service.url, id);
   const { heard } = await listen(id);

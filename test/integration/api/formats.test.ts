@@ -1,4 +1,4 @@
-/** `GET /api/v1/formats`: what it lists can be done, by whom it says, and nobody fetches twice what has not changed. */
+/** `GET /api/v1/formats`: what it lists can be done, by the engines that it names, and no client fetches an unchanged list twice. */
 import { request } from 'node:http';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -111,7 +111,7 @@ describe('GET /api/v1/formats', () => {
     ['br', brotliDecompressSync],
     ['gzip', gunzipSync],
     ['zstd', zstdDecompressSync],
-  ] as const)('is packed by %s for whoever takes that', async (coding, unpack) => {
+  ] as const)('is compressed by %s for clients that accept it', async (coding, unpack) => {
     const plain = await get('/api/v1/formats');
     const packed = await get('/api/v1/formats', { 'accept-encoding': coding });
     expect(plain.headers['content-encoding']).toBeUndefined();
@@ -125,7 +125,7 @@ describe('GET /api/v1/formats', () => {
     expect(packed.headers['etag']).not.toBe(plain.headers['etag']);
   });
 
-  it('is not sent again to whoever has it', async () => {
+  it('is not sent again to a client that has it', async () => {
     for (const headers of [{}, { 'accept-encoding': 'br' }]) {
       const { headers: first } = await get('/api/v1/formats', headers);
       const etag = String(first['etag']);

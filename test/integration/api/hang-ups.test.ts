@@ -330,7 +330,7 @@ describe.each(['a directory', 'S3'])('over %s', (kind) => {
     expect((await untilEnded(served.url, data?.job_id ?? '')).data?.status).toBe('done');
   };
 
-  it(`whoever leaves in the middle, ${TIMES} times of each, leaves nothing behind`, async () => {
+  it(`a client that hangs up in the middle, ${TIMES} times of each request, leaves nothing behind`, async () => {
     const requests = await requestsTo(served);
     const chance = random(20_261_122);
     const leaving = (): Leaving => ({

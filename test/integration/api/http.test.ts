@@ -15,7 +15,7 @@ const TABLE = { name: 'table.csv', bytes: Buffer.from('name,size\nkestrel,7\n') 
 const WAVE = { name: 'sound.wav', bytes: Buffer.concat([Buffer.from('RIFF\x24\0\0\0WAVEfmt \x10\0\0\0', 'latin1'), Buffer.alloc(2_000)]) };
 const UNKNOWN_ID = '0123456789abcdef0123456789abcdef';
 
-/** Nobody converts media here: such jobs stay queued. A body that stands still for some seconds is given up, a file may have 20,000 bytes. */
+/** No worker converts media here: such jobs stay queued. A body that stands still for some seconds is given up, a file may have 20,000 bytes. */
 const SETTINGS = {
   api: { paceWindowMs: 4_000, maxFileBytes: 20_000, allowedHosts: ['mill.example'] },
   worker: { slots: { media: 0 } },
@@ -312,7 +312,7 @@ describe('what is no proper HTTP', () => {
     'a folded header': [`GET /livez HTTP/1.1\r\n${host}X: a\r\n b\r\n\r\n`, 400, 'BAD_REQUEST'],
     'bare line feeds': ['GET /livez HTTP/1.1\nHost: localhost\n\n', 400, 'BAD_REQUEST'],
     'no Host': ['GET /livez HTTP/1.1\r\n\r\n', 400, 'BAD_REQUEST'],
-    'a method that nobody knows': [`MILL /livez HTTP/1.1\r\n${host}\r\n`, 400, 'BAD_REQUEST'],
+    'an unknown method': [`MILL /livez HTTP/1.1\r\n${host}\r\n`, 400, 'BAD_REQUEST'],
     'a TLS hello': ['\x16\x03\x01\x02\0\x01\0\x01\xfc\r\n\r\n', 400, 'BAD_REQUEST'],
     'a header of a megabyte': [`GET /livez HTTP/1.1\r\n${host}X: ${'a'.repeat(1 << 20)}\r\n\r\n`, 431, 'BAD_REQUEST'],
     'an address that cannot be decoded': [`GET /api/v1/jobs/%zz HTTP/1.1\r\n${host}\r\n`, 404, 'NOT_FOUND'],
@@ -494,7 +494,7 @@ describe('a target', () => {
     'with a path': '../x',
     'with a semicolon': 'md;id',
     'in full-width digits': 'mp３',
-    'that nobody knows': 'zzzzz',
+    'that is unknown': 'zzzzz',
   })) {
     it(`${sentence} is refused`, async () => {
       const { status, error } = await convert(service.url, TABLE, to);
@@ -622,7 +622,7 @@ describe('an option', () => {
     expect(data?.status).toBe('done');
     expect(data?.warnings.filter(({ code }) => code.startsWith('option_'))).toEqual([]);
   });
-  it('that nobody knows, or that has no effect here, is a warning', async () => {
+  it('that is unknown, or that has no effect here, is a warning', async () => {
     const { data } = await convert(service.url, TABLE, 'html', { sharpness: '3', img_quality: '50', __proto__x: '1' });
     expect(data?.warnings).toEqual(
       expect.arrayContaining([

@@ -11,7 +11,7 @@ import { DOT } from '../../kit/bytes.ts';
 import { convert, endProcess, type JobBody, type Service, type Settings, startProcess, startService } from '../../kit/service.ts';
 import { connectTo, END, eventually, FORM, field, file, fileHead, raw, rawForm } from '../../kit/wire.ts';
 
-/** Behind a proxy, so that a test can be several clients; sound is converted by nobody. */
+/** Behind a proxy, so that a test can be several clients; no worker converts sound. */
 const SETTINGS: Settings = {
   api: { trustProxy: ['127.0.0.0/8'], syncMaxBytes: 1 << 26, stalledMs: 600, events: { perClient: 2, total: 3 } },
   limits: { mcp: 1, cooldownMs: 0, readsPerMinute: 40, messagesPerMinute: 40 },
@@ -61,7 +61,7 @@ const message = (client: string, accept: string) => {
   return `POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${client}\r\nAccept: ${accept}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 };
 
-describe('an answer that nobody reads is given up', () => {
+describe('an answer that its client does not read is given up', () => {
   it('while it is a file', async () => {
     const job = await large('203.0.113.1');
     const socket = connectTo(service.url).pause();
@@ -195,7 +195,7 @@ describe('streams of events', () => {
     expect((await listen('203.0.113.22')).status).toBe(200);
     expect(await codeOf(await listen('203.0.113.23'))).toEqual([503, 'OVERLOADED']);
     over.abort();
-    // Whoever has gone makes room, long before the next comment.
+    // A client that has gone makes room, long before the next comment.
     const again = new AbortController();
     let client = 100;
     await eventually(async () => {

@@ -120,7 +120,7 @@ describe('a small file', () => {
   });
 });
 
-describe('whoever does not wait', () => {
+describe('a client that does not wait', () => {
   it('is told where to ask, and the wait is not taken', async () => {
     const { status, headers, data } = await convert(service.url, TABLE, 'html', {}, { prefer: 'handling=lenient, respond-async' });
     expect([status, data?.status, headers.get('preference-applied'), headers.get('retry-after'), headers.get('location')]).toEqual([
@@ -134,7 +134,7 @@ describe('whoever does not wait', () => {
     expect((await untilEnded(service.url, data?.job_id ?? '')).data?.status).toBe('done');
   });
 
-  it('is also whoever sends much', async () => {
+  it('is also one that sends a large file', async () => {
     const bytes = Buffer.concat([Buffer.from(`P6\n2000 1400\n255\n`), Buffer.alloc(2000 * 1400 * 3, 90)]);
     const { headers, data } = await convert(service.url, { name: 'wall.ppm', bytes }, 'png');
     expect([data?.status, headers.get('location'), headers.has('preference-applied')]).toEqual(['processing', data?.links.self, false]);
@@ -278,7 +278,7 @@ describe('an output', () => {
     }
   });
 
-  it('is not sent again to whoever has it', async () => {
+  it('is not sent again to a client that has it', async () => {
     for (const [condition, status] of [
       [etag, 304],
       [`W/${etag}`, 304],
@@ -335,7 +335,7 @@ describe('the name of an output', () => {
     'of a Windows device': ['con.csv', '_con-filemill.html'],
     'with a percent sign': ['100%.csv', '100%-filemill.html'],
     'without an extension': ['table', 'table-filemill.html'],
-    'with an extension of its own': ['a.tar.csv', 'a.tar-filemill.html'],
+    'with two extensions': ['a.tar.csv', 'a.tar-filemill.html'],
   };
   for (const [sentence, [sent, filename]] of Object.entries(names)) {
     it(`${sentence} is harmless, in the job and in the header`, async () => {

@@ -46,7 +46,7 @@ describe('the API, as its own document says it is', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filemill-schemathesis-'));
-    // Nobody out there is asked for the addresses that it makes up.
+    // The service must not fetch the addresses that Schemathesis makes up.
     service = await startService({ fetch: { rest: false } });
   });
   afterAll(async () => {

@@ -11,7 +11,7 @@ import { askSubmission } from '../../kit/submissions.ts';
 import { openWeb, type Web } from '../../kit/web.ts';
 import { eventually } from '../../kit/wire.ts';
 
-/** Of one replica, as submission.ts has them: one namespace alone holds half. */
+/** The places of one replica, as submission.ts has them: one namespace alone holds half. */
 const PLACES = 20;
 
 let web: Web;
@@ -55,7 +55,7 @@ const convert = (namespace: string, source: object): Promise<SubmissionAnswer> =
 const codeOf = (answer: SubmissionAnswer): string =>
   'error' in answer ? answer.error.code : 'fetching' in answer ? 'fetching' : 'data' in answer ? 'made' : 'cancelled';
 
-it('leave places to those of others, and the bucket waits for none of them', async () => {
+it('leave places to other namespaces, and sources in the bucket wait for none of them', async () => {
   for (const namespace of ['greedy', 'quiet']) await bucket.put(`imports/${namespace}/view.png`, Readable.from([picture]), 10_000);
   const slow = Array.from({ length: 2 * PLACES }, (_, n) => convert('greedy', { url: `${base}/held.png?${n}` }));
   const codes = Object.groupBy((await Promise.all(slow)).map(codeOf), (code) => code);

@@ -1,4 +1,4 @@
-/** What the controller asks of the API, over real NATS and S3 servers: each resource becomes one job, whoever is asked and however often. */
+/** What the controller asks of the API, over real NATS and S3 servers: each resource becomes one job, whichever replica is asked and however often. */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -74,7 +74,7 @@ async function knowsWorkers({ url }: Role): Promise<boolean> {
 }
 
 let uids = 0;
-/** A resource that nobody has submitted: in a separate namespace, unless said otherwise. */
+/** A resource that was not submitted before: in a separate namespace, unless said otherwise. */
 function resource(change: Record<string, unknown> = {}) {
   const uid = `0c6f4e5a-${++uids}`;
   return {
@@ -159,7 +159,7 @@ describe('a submission', () => {
     });
   });
 
-  it('has an id that follows neither from its uid nor from another namespace', async () => {
+  it('has an id that its uid does not give away, and is found in no other namespace', async () => {
     const about = resource();
     const { job_id: id } = jobOf(await convert(about)) ?? {};
     expect(id).toMatch(/^[0-9a-f]{32}$/);
@@ -217,7 +217,7 @@ describe('a refusal', () => {
   });
 
   it.each(['../theirs/view.png', 'a/../../theirs/view.png', '/../../theirs/view.png', './../theirs/view.png', '..', '/view.png'])(
-    'keeps %s from whoever is not its namespace',
+    'answers the key %s, which leads out of the folder of its namespace',
     async (key) => {
       await bucket.put('imports/theirs/view.png', Readable.from([picture]), 10_000);
       const about = resource({ source: { key } });
@@ -235,7 +235,7 @@ describe('a refusal', () => {
     },
   );
 
-  it('for now goes to whoever asks in words of a newer version', async () => {
+  it('of a question of a newer version is temporary', async () => {
     expect(await convert(resource({ version: 99 }))).toMatchObject({ error: { code: 'OVERLOADED' }, retry_after: 5 });
   });
 });
@@ -271,7 +271,7 @@ describe('a cancelled submission', () => {
     expect(timesAsked('/held-3.png')).toBe(1);
   });
 
-  it('that nobody has heard of is no error', async () => {
+  it('that the API never received is no error', async () => {
     expect(await ask('cancel', resource())).toEqual({ cancelled: true });
   });
 });

@@ -35,7 +35,7 @@ describe('an e-mail', () => {
     expect(warnings).toContain('Attached files are listed, but not included in the result: 1.');
   });
 
-  it('becomes a page that runs nothing and asks nobody', async () => {
+  it('becomes a page that runs no script and fetches nothing', async () => {
     const hostile =
       '<body onload="alert(1)"><script>alert(2)</script><base href="https://evil.test/"><link rel=stylesheet href=https://evil.test/a.css><a href=" java\tscript:alert(3)" onclick=x>a</a><a href="https://example.org/">b</a><svg onload=alert(4)></svg><iframe src=file:///etc/passwd></iframe><meta http-equiv=refresh content="0;url=https://evil.test">safe</body>';
     const { text } = await send('a.eml', mixed(page(hostile)), 'html');
@@ -201,7 +201,7 @@ describe('a message of Outlook whose text is only RTF', () => {
       /\n\nhello\nthére\n$/,
     );
     const own =
-      '{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0 Arial;}}{\\info{\\author Nobody}}\\pard one {\\b two}{\\pict 0102}\\par three \\u8364?}';
+      '{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0 Arial;}}{\\info{\\author Marble}}\\pard one {\\b two}{\\pict 0102}\\par three \\u8364?}';
     expect((await send('a.msg', mailed(stored(own)), 'txt')).text).toMatch(/\n\none two\nthree €\n$/);
   });
 

@@ -31,7 +31,7 @@ const to = (file: string, target: string, fields: Fields = {}) => convertTo(serv
 const codes = (job: { warnings: readonly { code: string }[] }) => job.warnings.map(({ code }) => code);
 const refusal = async (file: string, target: string, fields: Fields) => (await convert(service.url, file, target, fields)).error?.details;
 
-/** The pixels of a result. Of a page, those of the picture on it, which lie there as they are. */
+/** The pixels of a result; where it is a page, those of the picture on it, which is stored there unchanged. */
 async function pixelsOf(path: string, target: string): Promise<Picture> {
   if (target !== 'pdf') return shownBy(path, target);
   const folder = await aFolder();

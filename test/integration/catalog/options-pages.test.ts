@@ -164,7 +164,7 @@ describe('csv_types', () => {
       expect(await made(name, sheet(separator), fields)).toEqual({ cells: written, codes: ['csv_kept_as_text'] });
   });
 
-  it('are read as numbers and dates where that is asked for, with a warning', async () => {
+  it('are read as numbers and dates on request, with a warning', async () => {
     const { cells, codes } = await made('a.csv', sheet(','), { csv_types: 'auto' });
     expect([cells.slice(0, 5), codes]).toEqual([[7, 100_000, 1234.5, 42, 0.5], ['csv_types_guessed']]);
   });

@@ -116,7 +116,7 @@ describe('colours', () => {
     }
   });
 
-  it.each(['png', 'jpg', 'webp', 'tiff', 'avif'])('and words of a HEIC are kept in %s, and removed where that is asked', async (target) => {
+  it.each(['png', 'jpg', 'webp', 'tiff', 'avif'])('and words of a HEIC are kept in %s, and removed on request', async (target) => {
     const folder = await aFolder();
     const file = join(folder, 'told.heic');
     await run('/usr/bin/heif-enc', ['-q', '95', '-p', 'chroma=444', '-o', file, await photo(folder, 1)]);

@@ -207,7 +207,7 @@ describe('a video', () => {
     expect((await convert(service.url, file, 'mp3')).error?.details['reason']).toBe('no_stream');
   });
 
-  it('of two sound tracks gives the one that is asked for', async () => {
+  it('of two sound tracks gives the requested one', async () => {
     const file = await clip(await aFolder(), 'two.mkv', 2, ['-c:a', 'aac'], [440, 880]);
     expect(await pitchOf((await to(file, 'mp3')).path, [440, 660, 880])).toBe(440);
     expect(await pitchOf((await to(file, 'wav', { track: '2' })).path, [440, 660, 880])).toBe(880);

@@ -21,7 +21,7 @@ const to = async (file: string, target: string, fields: Readonly<Record<string, 
 const textIn = async (file: string, fields: Readonly<Record<string, string>> = {}) => readFile(await to(file, 'md', fields), 'utf8');
 
 const LONG =
-  'The harbour lies below the orchard and the meadow, where a lantern hangs over the door of each house, and whoever comes by at night sees where the way turns.';
+  'The harbour lies below the orchard and the meadow, where a lantern hangs over the door of each house, and anybody passing by at night sees where the way turns.';
 const PAGE = `<!DOCTYPE html><html><head><style>td, th { padding: 3pt 9pt }</style></head><body>
 <h1>Kestrel and Marble</h1><p>${LONG} Its name is snake_case, and 3 &lt; 4.</p>
 <h2>Things to bring</h2><ul><li>${LONG}</li><li>candles<ul><li>white ones</li><li>yellow ones</li></ul></li><li>a rope</li></ul>
@@ -92,11 +92,11 @@ These are the last words.
   });
 
   it('of two columns is no table, and a word that is divided is whole', async () => {
-    const words = Array.from({ length: 12 }, () => LONG.replace('whoever', 'who&shy;ever')).join(' ');
+    const words = Array.from({ length: 12 }, () => LONG.replace('anybody', 'any&shy;body')).join(' ');
     const columns = await page(`<!DOCTYPE html><html lang="en"><body style="columns: 2; text-align: justify">${words}</body></html>`);
     const text = await textIn(await to(columns, 'pdf'));
     expect(text).not.toContain('|');
     expect(text.match(/sees where the way turns\./g)).toHaveLength(12);
-    expect(text.match(/whoever/g)).toHaveLength(12);
+    expect(text.match(/anybody/g)).toHaveLength(12);
   });
 });

@@ -201,7 +201,7 @@ describe.concurrent('every kind of picture', () => {
 
   it.each([...PICTURES])('a %s turns grey and keeps its format where it can', async (format) => {
     const build = fixtures[format];
-    if (build === undefined) throw new Error(`nobody builds a ${format}`);
+    if (build === undefined) throw new Error(`no fixture builds a ${format}`);
     const { path, job } = await use('grayscale-image', await build('kestrel', await aFolder()));
     expect(extensionOf(path)).toBe(asPng.has(format) ? 'png' : format === 'cur' ? 'ico' : format);
     expect(codes(job)).not.toContain('option_ignored');
@@ -369,7 +369,7 @@ describe('og-image-resizer', () => {
     const contain = await shown((await use('og-image-resizer', file, { fit: 'contain' })).path);
     for (const { width, height } of [cover, contain]) expect([width, height]).toEqual([1200, 630]);
     const at = ({ pixels }: Picture, x: number, y: number) => [...pixels.subarray((y * 1200 + x) * 4, (y * 1200 + x) * 4 + 3)];
-    // Of 2400 px in height, the middle 630: neither end is seen.
+    // It shows the middle 630 of 2400 px in height: neither end is seen.
     expect(at(cover, 5, 0)[2]).toBeGreaterThan(60);
     expect(at(contain, 5, 300)).toEqual([255, 255, 255]);
     expect(at(contain, 600, 2)[0]).toBeGreaterThan(240);

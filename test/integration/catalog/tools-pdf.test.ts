@@ -490,7 +490,7 @@ describe('a password', () => {
   });
 });
 
-/** Of every process that there is just now. */
+/** The command line of every process that runs now. */
 function commandLines(): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -149,8 +149,8 @@ describe('upscale-image', () => {
   });
 });
 
-describe('a model that draws the photo anew', () => {
-  it.each(['enhance-photo', 'restore-old-photo'])('takes the noise away in %s, where it is asked for', async (slug) => {
+describe('a model that draws the photo again', () => {
+  it.each(['enhance-photo', 'restore-old-photo'])('takes the noise away in %s, where the request names it', async (slug) => {
     // With black and white in it, tones stay as they are.
     const shapes = ['-fill', '#000', '-draw', 'rectangle 0,0 40,95', '-fill', '#fff', '-draw', 'circle 70,50 70,30'];
     const clean = await made('clean.png', '-size', '96x96', 'xc:#808080', ...shapes, '-depth', '8');
@@ -201,7 +201,7 @@ describe('restore-old-photo', () => {
   it('takes scratches out, and says that it does not colour', async () => {
     const scratched = await worse(...SCRATCHES);
     const { path, job } = await use('restore-old-photo', scratched);
-    // Of the scratches alone: what else it changes counts for both.
+    // Only the scratches count: what else the tool changes is the same in both.
     const restored = await use('restore-old-photo', photo);
     expect(await psnr(path, restored.path)).toBeGreaterThan((await psnr(scratched, photo)) + 4);
     expect(job.warnings.map(({ code }) => code)).toEqual(['not_colourised']);

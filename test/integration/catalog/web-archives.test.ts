@@ -170,7 +170,7 @@ describe('a message that a mail program saved as a web archive', () => {
 });
 
 describe('a web archive that is made to do harm', () => {
-  it('becomes a page that runs nothing and asks nobody', async () => {
+  it('becomes a page that runs no script and fetches nothing', async () => {
     const css = '@import "https://evil.test/a.css"; p { color: red } </style><script>alert(1)</script>';
     const { text } = await send(
       'a.mhtml',

@@ -80,7 +80,7 @@ describe('a page by its URL', { timeout: 60_000 }, () => {
 
   it.each([
     ['no URL', json({}), 'INVALID_OPTION', { option: 'url' }],
-    ['a sheet that nobody makes', urlencoded({ url: 'BASE', page_size: 'B7' }), 'INVALID_OPTION', { option: 'page_size' }],
+    ['an unknown page size', urlencoded({ url: 'BASE', page_size: 'B7' }), 'INVALID_OPTION', { option: 'page_size' }],
     ['a longer wait than is granted', urlencoded({ url: 'BASE', wait_ms: '10001' }), 'INVALID_OPTION', { option: 'wait_ms' }],
     ['a list', json(['a']), 'BAD_REQUEST', {}],
     ['a URL that is no text', json({ url: { href: 'x' } }), 'BAD_REQUEST', {}],

@@ -100,12 +100,12 @@ let web: Web;
 let root: string;
 let slot: Slot;
 let egressProxy: EgressProxy;
-/** Of the last page. */
+/** The way of the last page through the proxy. */
 let passage: ReturnType<EgressProxy['open']> | undefined;
 let residents: Residents;
 let stepper: Stepper;
 let count = 0;
-/** Of the path that changes from test to test. */
+/** What `/hostile` answers, which changes from test to test. */
 let hostile = '';
 /** Whether our own way to the Internet is. */
 let cut = false;
@@ -410,7 +410,7 @@ describe('a page on the web', { timeout: 60_000 }, () => {
     expect((await render('/')).text).toContain('Kestrel');
   });
 
-  it('leaves hardly an ended process behind, and neither do thirty', { timeout: 240_000 }, async () => {
+  it('and thirty more leave few ended processes behind', { timeout: 240_000 }, async () => {
     await render('/');
     const resident = residents.pid(ONLINE);
     let most = 0;
@@ -475,7 +475,7 @@ describe('what a page may not do', { timeout: 60_000 }, () => {
       each((url) => `<form action="${url}" method=post target=f><input name=a value=b></form>`) +
         '<iframe name=f></iframe><script>for (const f of document.forms) f.submit()</script>',
     ],
-  ])('%s reach nobody, and the page is rendered', async (name, html) => {
+  ])('%s reach no server, and the page is rendered', async (name, html) => {
     hostile = `${html}${HERE}`.replaceAll('PORT', String(web.port));
     const { text } = await render('/hostile', { wait_ms: '700' });
     expect(text).toContain('still here');
@@ -521,7 +521,7 @@ describe('an uploaded page', { timeout: 60_000 }, () => {
   });
 });
 
-it('the canaries can be heard', async () => {
+it('the canaries do hear a program that is not confined', async () => {
   await fetch(`http://127.0.0.1:${web.port}/really`);
   createSocket('udp4').unref().send('x', web.port, '127.0.0.1');
   await eventually(() => web.heard.includes('/really') && web.heard.includes('a datagram'), 'the canaries');

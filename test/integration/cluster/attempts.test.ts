@@ -88,7 +88,7 @@ async function freezeAsking(workers: ReadonlyMap<string, ChildProcess>): Promise
   heard.unsubscribe();
 }
 
-it('three workers that froze while they asked for it are nothing to a job, nor are they when they wake', async () => {
+it('three workers that froze while they asked for orders cost a job no attempt, nor when they wake', async () => {
   const frozen = new Map(['w0', 'w1', 'w2'].map((name) => [name, startProcess(name, { behaviour: 'end' })]));
   await vi.waitFor(async () => expect((await consumer()).num_waiting).toBe(3), 20_000);
   // A request lapses after a second: on a busy machine three may not be open for long enough.
@@ -116,7 +116,7 @@ it('three workers that froze while they asked for it are nothing to a job, nor a
   expect(await jobs.get(stored?.record.id ?? '')).toEqual(stored);
 });
 
-it('an order that a frozen worker was given goes to another in a second, and is left to it by the one that wakes', async () => {
+it('an order that went to a frozen worker goes to another soon, which keeps it when the first wakes', async () => {
   await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
   const ackWaitMs = 30_000;
   const frozen = new Map(['w0', 'w1', 'w2'].map((name) => [name, startProcess(name, { behaviour: 'end' }, ackWaitMs)]));
@@ -142,7 +142,7 @@ it('an order that a frozen worker was given goes to another in a second, and is 
   expect(await recordNow()).toMatchObject({ attempts: 1, attempt });
 });
 
-it('the fourth who takes a job that killed three ends it', async () => {
+it('the fourth worker that takes a job which killed three fails it', async () => {
   await order();
   for (const name of ['w0', 'w1', 'w2']) {
     const child = startProcess(name, { behaviour: 'die' });
@@ -155,7 +155,7 @@ it('the fourth who takes a job that killed three ends it', async () => {
   expect(await recordNow()).toMatchObject({ attempts: 3, failure: { reason: 'engine_crashed' } });
 });
 
-it('workers that are drained, however often, are not counted', async () => {
+it('workers that are drained, however often, cost a job no attempt', async () => {
   await order();
   for (let times = 0; times < 5; times++) {
     const stub = startStub(nats, { behaviour: 'hang', ackWaitMs: 30_000 });
@@ -168,7 +168,7 @@ it('workers that are drained, however often, are not counted', async () => {
   expect(await recordNow()).toMatchObject({ attempts: 1 });
 });
 
-it('an order that lapsed while its holder was at work, as in a long outage, stays with it while nobody else claims it', async () => {
+it('an order that lapsed while its holder was at work, as in a long outage, stays with it while no other worker claims it', async () => {
   const stub = startStub(nats, { behaviour: 'hang', ackWaitMs: ACK_WAIT_MS });
   stubs.push(stub);
   await order();
@@ -205,7 +205,7 @@ function slowly({ there = 0, back = 0 }: { readonly there?: number; readonly bac
   return { ...nats, core };
 }
 
-it('a worker that is heard late keeps its job, however many others are given the order', { timeout: 60_000 }, async () => {
+it('a worker whose messages arrive late keeps its job, however many others get the order', { timeout: 60_000 }, async () => {
   await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
   await order();
   const workers = Array.from({ length: 5 }, () => startStub(slowly({ there: 3_000 }), { behaviour: 'hang', ackWaitMs: 30_000 }));
@@ -221,7 +221,7 @@ it('a worker that is heard late keeps its job, however many others are given the
   expect(await recordNow()).toMatchObject({ attempts: 1, attempt: first });
 });
 
-it('a worker that learns late that it was heard keeps its job beyond the ack wait', { timeout: 60_000 }, async () => {
+it('a worker that gets its answers late keeps its job beyond the ack wait', { timeout: 60_000 }, async () => {
   await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
   const ackWaitMs = 6_000;
   const worker = startStub(slowly({ back: 1_000 }), { behaviour: 'hang', ackWaitMs });
@@ -237,7 +237,7 @@ it('a worker that learns late that it was heard keeps its job beyond the ack wai
   expect(await recordNow()).toMatchObject({ attempts: 1, attempt: first });
 });
 
-it('workers that froze with it in hand, one after the other, are no reason to give a job up once they wake', {
+it('a job is not given up because workers froze with it, one after the other, once they wake', {
   timeout: 400_000,
 }, async () => {
   // Long enough that one that is awake is never late, however busy the machine is.
@@ -269,7 +269,7 @@ it('workers that froze with it in hand, one after the other, are no reason to gi
       const { attempt, lapsed } = last ?? {};
       const record = await recordNow();
       expect(record?.state, JSON.stringify(record)).toBe('running');
-      // Both have taken their claims back; whoever holds it now was handed the order after them.
+      // Both have taken their claims back; the worker that holds it now got the order after them.
       if (record?.attempt === attempt) expect(record).toMatchObject({ attempts: 1 });
       else expect(record?.lapsed).toEqual([attempt]);
       for (const late of lapsed ?? []) expect(record?.lapsed ?? []).not.toContain(late);
@@ -318,7 +318,7 @@ it('a process whose loop is held for good ends; one that was stopped as a whole 
   expect(stopped.signalCode).toBeNull();
 });
 
-it('a NATS that is away for longer than anybody is patient is waited for, with the result in hand', { timeout: 60_000 }, async () => {
+it('a worker with a result waits for a NATS that is away, longer than any request would', { timeout: 60_000 }, async () => {
   await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
   const stub = startStub(nats, { behaviour: 'hang', ackWaitMs: 30_000 });
   stubs.push(stub);

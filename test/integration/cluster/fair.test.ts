@@ -17,7 +17,7 @@ const COOLDOWN_MS = 1_000;
 /** Long enough for a dozen requests in a row, ms. */
 const STORM_MS = 6 * COOLDOWN_MS;
 const DOT = { name: 'a.gif', bytes: Buffer.from('R0lGODlhAQABAIAAAAUEBAAAACwAAAAAAQABAAACAkQBADs=', 'base64') };
-/** What is refused counts like a read, and nobody is to be banned here. */
+/** A refused request counts like a read, and no client is to be banned here. */
 const LIMITS = { limits: { enabled: true, cooldownMs: COOLDOWN_MS, rejections: 1_000_000, readsPerMinute: 1_000_000 } };
 
 let cluster: Cluster;

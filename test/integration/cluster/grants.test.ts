@@ -11,7 +11,7 @@ import { openStores } from '../../kit/stores.ts';
 import { eventually } from '../../kit/wire.ts';
 
 const [FIRST_KEY, NEXT_KEY] = ['a-first-secret-that-replicas-share-here', 'the-secret-that-is-to-take-its-place'];
-/** Whoever asks a frozen replica and nobody else waits longer, ms: one job in three would. */
+/** A worker that asks only a frozen replica waits longer, ms: one job in three would. */
 const FROZEN_MS = 1_000;
 
 let cluster: Cluster;
@@ -42,7 +42,7 @@ afterAll(async () => {
 const urlOf = (index: number): string => crew.replicas[index]?.url ?? '';
 const picture = (index = 0): Promise<Answer> => convert(urlOf(index), { name: 'a.png', bytes: image }, 'webp');
 
-/** Of each job so far, from its claim to when its files were there, ms. */
+/** How long each job so far took from its claim to when its files were there, ms. */
 function grantTimes(): number[] {
   const claimed = new Map<string, number>();
   return (crew.workers[0]?.lines ?? []).flatMap((line) => {
@@ -91,7 +91,7 @@ async function anotherAnswers(core: NatsConnection, respond: Parameters<NatsConn
   return () => subscription.unsubscribe();
 }
 
-it('what a newer replica grants, and what an older one refuses, is left to those who can be read', { timeout: 60_000 }, async () => {
+it('what a newer replica grants, and what an older one refuses, is asked of other replicas', { timeout: 60_000 }, async () => {
   const { core } = await cluster.nats.connect();
   let asked = 0;
   const endNewer = await anotherAnswers(core, {
@@ -122,7 +122,7 @@ async function protect(index: number): Promise<Answer> {
 }
 
 it('a key is exchanged replica by replica, and no password is lost meanwhile', { timeout: 90_000 }, async () => {
-  // Of three replicas one can decrypt what it encrypted itself: the others leave it to that one.
+  // Only one of three replicas can decrypt what it encrypted: the others leave it to that one.
   const answers = await Promise.all([0, 1, 1, 2, 1, 1].map(protect));
   expect(answers.map(({ data, error }) => data?.status ?? error)).toEqual(answers.map(() => 'done'));
 });

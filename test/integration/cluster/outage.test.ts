@@ -30,7 +30,7 @@ it('a job that cannot have its files ends once it has waited for as long as any 
   expect((await client.follow(id)).end).toBe('queue_timeout');
 });
 
-it("a store of objects that is away is not the client's fault, nor ours: it may come again", { timeout: 60_000 }, async () => {
+it('an object store that is away is answered as OVERLOADED: the client may try again', { timeout: 60_000 }, async () => {
   cluster = await startCluster();
   const crew = await startCrew(cluster, { replicas: [{}], workers: [{ POOL: 'image' }] });
   const url = crew.replicas[0]?.url ?? '';
@@ -51,7 +51,7 @@ it("a store of objects that is away is not the client's fault, nor ours: it may 
   expect((await convert(url, await picture(), 'jpg')).data?.status).toBe('done');
 });
 
-it('a store of objects that comes back empty has its bucket again after the first request that misses it', {
+it('an object store that comes back empty has its bucket again after the first request that misses it', {
   timeout: 60_000,
 }, async () => {
   cluster = await startCluster();

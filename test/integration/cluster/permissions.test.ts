@@ -15,7 +15,7 @@ import { eventually } from '../../kit/wire.ts';
 
 let cluster: Cluster;
 let api: Role;
-/** Of the pool `image`, in the hands of somebody else. */
+/** An attacker's connection, with the credentials of the pool `image`. */
 let stolen: Nats;
 let admin: Nats;
 /** Waits in the pool `pdf`, whose worker has gone. */
@@ -121,7 +121,7 @@ describe('a worker of one pool', () => {
     expect((await declared())?.seq).toBe(before?.seq);
   });
 
-  it('hears of no other pool who is to retire', async () => {
+  it('gets no requests to retire of another pool', async () => {
     const heard: string[] = [];
     const hear = (subject: string) =>
       stolen.core.subscribe(subject, { callback: (error, message) => void (error === null && heard.push(message.subject)) });
@@ -134,7 +134,7 @@ describe('a worker of one pool', () => {
     expect(heard).toEqual(['retire.image.somebody']);
   });
 
-  it('hears no answer that is meant for another', async () => {
+  it('gets no answer that is meant for another user', async () => {
     const heard: string[] = [];
     const subscription = stolen.core.subscribe(`${inboxOf('api')}.>`, {
       callback: (error, message) => void (error === null && heard.push(message.subject)),

@@ -96,7 +96,7 @@ describe('two pools of one toolchain', () => {
     for (const { data } of [first, second]) expect((await untilEnded(api, data?.job_id ?? '')).data?.status).toBe('done');
 
     await eventually(async () => (await health()).queue['media-b']?.running === 0, 'the second has room again');
-    // Nobody is in the preferred one any more, and nothing would start a worker there.
+    // The preferred pool has no worker any more, and nothing would start one there.
     expect((await recordOf('media-b', (await send()).data?.job_id))?.seq).toBeDefined();
   });
 
@@ -108,7 +108,7 @@ describe('two pools of one toolchain', () => {
     );
     b.child.kill('SIGTERM');
     await exitOf(b);
-    await eventually(async () => (await mediaWorkers()) === '0 0', 'nobody is there');
+    await eventually(async () => (await mediaWorkers()) === '0 0', 'no worker is there');
     const taken = [await send(), await send()];
     const before = await stored();
     const refused = await send();
@@ -123,7 +123,7 @@ describe('two pools of one toolchain', () => {
     expect((await convert(api, { name: 'a.png', bytes: picture }, 'webp', {}, { prefer: 'wait' })).data?.status).toBe('done');
   });
 
-  it('show in metrics, and for how long somebody has been waiting', async () => {
+  it('show in metrics, and for how long the oldest order has been waiting', async () => {
     const text = await (await fetch(`${api}/metrics`)).text();
     expect(text).toMatch(/^filemill_pool_workers\{pool="image"\} 1$/m);
     expect(text).toMatch(/^filemill_pool_waiting\{pool="media-a"\} 1$/m);
@@ -162,7 +162,7 @@ describe('a pool that is declared while replicas run', () => {
 });
 
 describe('a worker', () => {
-  it('answers to whoever watches over its process', async () => {
+  it('answers liveness and readiness probes, and has metrics', async () => {
     const port = await freePort();
     await cluster.start('worker', { POOL: 'image', METRICS_PORT: String(port) }, ONE_SLOT);
     const ask = async (path: string) => {

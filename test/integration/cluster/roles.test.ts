@@ -1,4 +1,4 @@
-/** Several machines in small: API replicas and workers as processes of their own over real NATS and S3 servers. */
+/** Several machines in small: API replicas and workers as separate processes over real NATS and S3 servers. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -66,7 +66,7 @@ it(`${JOBS} jobs survive the death of everything`, { timeout: LONGEST_MS + 60_00
 
   const stores = await openStores(cluster);
   await stores.expectOneWinnerEach(ended);
-  // What the worker that was killed and the one that froze had in their hands: outages cost nobody an attempt.
+  // What the worker that was killed and the one that froze had in their hands: outages cost no job an attempt.
   expect(await stores.takenOver()).toBeLessThanOrEqual(2 * availableParallelism());
   await stores.expectNothingLeft();
 });

@@ -115,7 +115,7 @@ it('does no harm where two run at once all the same, as after an outage that cos
   await stores.expectNothingLeft();
 });
 
-it('ends uploads to the object store that nobody finished within a day', async () => {
+it('ends uploads to the object store that were not finished within a day', async () => {
   const half = signalled();
   async function* neverEnding() {
     for (let sent = 0; sent < 11; sent++) yield Buffer.alloc(MIB, sent);

@@ -61,7 +61,7 @@ function peakOf({ paths }: Cgroup): number {
   return Number(readFileSync(files.find(existsSync) ?? '', 'utf8'));
 }
 
-/** Of this process: others may have their own beside them. */
+/** The names of this process's groups: other processes may have theirs beside them. */
 const namesAt = ({ paths }: Cgroup): string[] =>
   paths.flatMap((path) => readdirSync(dirname(path)).filter((name) => name.startsWith(basename(path).replace(/\d+$/, ''))));
 
@@ -177,7 +177,7 @@ describe.runIf(cgroups !== undefined)('in a cgroup', () => {
   );
 });
 
-it.runIf(process.getuid?.() === 0)('who may make none is told why, and converts without', async () => {
+it.runIf(process.getuid?.() === 0)('a user who may create none is told why', async () => {
   const script = `
     process.setgroups([]); process.setgid(${SLOT_USER}); process.setuid(${SLOT_USER});
     const { openCgroups } = await import(${JSON.stringify(join(ROOT, 'src/exec/confine/cgroups.ts'))});
@@ -186,7 +186,7 @@ it.runIf(process.getuid?.() === 0)('who may make none is told why, and converts 
   expect(JSON.parse(said)).toMatch(/EACCES|EPERM|EROFS|shared with other processes|has no controller/);
 });
 
-it('health says who counts', async () => {
+it('health says whether the cgroup or the launcher counts memory', async () => {
   const service = await startService({ worker: { slots: { image: 1, media: 0, office: 0, pdf: 0, assets: 0, web: 0 } } });
   try {
     const { data } = (await (await fetch(`${service.url}/api/v1/health`)).json()) as { data: { confinement: object } };

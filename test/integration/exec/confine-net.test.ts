@@ -131,7 +131,7 @@ describe.each([
   });
 });
 
-it('the canary can be heard', async () => {
+it('the canary does hear a program that is not confined', async () => {
   const client = (await import('node:net')).connect(portOf(canary), '127.0.0.1');
   await once(client, 'close');
   expect(heard).toBe(1);

@@ -64,7 +64,7 @@ const SERVER = `
       console.log(JSON.stringify({ id, outcome: { ...outcome, stdout: outcome.stdout.toString('latin1') } })));
   }`;
 
-/** Of so many groups that they alone fill a page of /proc/[pid]/status, as users of a directory service may be. */
+/** A user in so many groups that they alone fill a page of /proc/[pid]/status, as users of a directory service may be. */
 const become = (user: number) => `
   process.setgroups(Array.from({ length: 600 }, (_, i) => 1_900_000_000 + i));
   process.setgid(${user});
@@ -221,7 +221,7 @@ interface At extends Scene {
 type Control = 'user' | 'root' | 'none';
 type Attempt = readonly [sentence: string, args: (at: At) => readonly (string | number)[], control?: Control];
 
-/** Renaming as fast as it can takes the folder's lock from whoever fills it. */
+/** A program that renames as fast as it can takes the folder's lock from the process that fills it. */
 const RENAMING: Partial<StepLimits> = { cpuSeconds: 60, wallMs: 60_000 };
 const NEW_USER_NAMESPACE = 0x10000000;
 const ATTEMPTS: readonly Attempt[] = [
@@ -239,8 +239,8 @@ const ATTEMPTS: readonly Attempt[] = [
   ['reads the database', (at) => ['read', at.database]],
   ['reads a key', (at) => ['read', at.key]],
   ['reads a file of another slot', (at) => ['read', at.otherSlot]],
-  ['reads by way of its own folder', (at) => ['read', `${at.slot}/../server/key.pem`]],
-  ['reads by way of its root link', (at) => ['read', `/proc/self/root${at.key}`]],
+  ['reads through its own folder', (at) => ['read', `${at.slot}/../server/key.pem`]],
+  ['reads through its root link', (at) => ['read', `/proc/self/root${at.key}`]],
   ['reads /etc/shadow', () => ['read', '/etc/shadow'], 'root'],
   ['reads /etc/hosts', () => ['read', '/etc/hosts']],
   ["reads another process's environment", (at) => ['read', `/proc/${at.bystander}/environ`]],
@@ -297,7 +297,7 @@ const ATTEMPTS: readonly Attempt[] = [
   ['shares memory without a file', () => ['mmap', 0x21]],
   ['takes huge pages', () => ['mmap', 0x40022], 'none'],
   ['puts its pages into a pipe', () => ['pages-in-pipe']],
-  ['makes a call that nobody has heard of', () => ['unheard-of', 511], 'none'],
+  ['makes an unknown system call', () => ['unheard-of', 511], 'none'],
   ['adds a key', () => ['key']],
   ['makes a BPF map', () => ['bpf'], 'root'],
   ['opens a file system', () => ['mount'], 'root'],
@@ -479,7 +479,7 @@ describe.each(MODES)('a confined program, %s,', (_, name, options) => {
       ['memory, as watches of epoll', 'memory', ['watches', 30, 900, 60], { wallMs: 60_000 }],
       ['the size of its folder, renamed behind the count', 'output', ['rename-behind', 20, 8 * MB, 'watching'], RENAMING],
       ['the size of its folder, renamed without pause', 'output', ['rename-behind', 20, 8 * MB, 'blindly'], RENAMING],
-      ['the size of its folder, by one whom nobody can stop', 'output', ['rename-behind', 20, 8 * MB, 'continued'], RENAMING],
+      ['the size of its folder, by a process that undoes every stop', 'output', ['rename-behind', 20, 8 * MB, 'continued'], RENAMING],
       ['the size of its folder, as files that are mapped among many mappings', 'output', ['mapped-files-among-many', 20, 8 * MB, 30_000]],
       ['time on the clock', 'time', ['sleep'], { wallMs: 300 }],
       ['time of the processor', 'time', ['spin', 1], { cpuSeconds: 1 }],
@@ -547,7 +547,7 @@ describe.each(MODES)('a confined program, %s,', (_, name, options) => {
     });
   });
 
-  describe('that forks twice, in new groups and sessions, leaves nobody behind', () => {
+  describe('that forks twice, in new groups and sessions, leaves no process behind', () => {
     it('when its first process ends', async () => {
       const word = randomUUID();
       expect(await confined(['tree', word])).toMatchObject({ ended: 'exit', code: 0 });
@@ -567,7 +567,7 @@ describe.each(MODES)('a confined program, %s,', (_, name, options) => {
       await eventually(() => processesWith(word).length === 0);
     });
 
-    it('not even its first process, when nobody is left to end it', async () => {
+    it('not even its first process, when no other is left to end it', async () => {
       const word = randomUUID();
       const server = startServer(name === 'root' || !WE_ARE_ROOT ? undefined : PLAIN_USER);
       void server.run(policy(), { program: probe, args: ['outlive-parent', word] }, options);

@@ -88,7 +88,7 @@ async function convert(marker: string, options: Options = {}, wallMs = LIMITS.wa
   return { answer, log: new Map(lines), result: await read('result.jpg') };
 }
 
-/** Of the server, without that of the launcher: the parent, and the one forked ahead. */
+/** The processes of the server, without the launcher's: the parent, and the one forked ahead. */
 const processes = (): number[] =>
   processesBelow(residents.pid('vips') ?? 0)
     .map(({ pid }) => pid)
@@ -101,7 +101,7 @@ const left = (): string[] =>
     .filter((name) => !name.startsWith('job-'));
 
 describe('a picture that takes its process over', () => {
-  it('can leave nothing outside its own job, start nothing, reach nobody', async () => {
+  it('can leave nothing outside its own job, start nothing and reach no other process', async () => {
     await convert('');
     const before = left();
     const [server] = processes();
@@ -146,7 +146,7 @@ describe('a picture that takes its process over', () => {
 });
 
 describe('every picture', () => {
-  it('has a separate process, which nobody else had, and which is gone afterwards', async () => {
+  it('has a separate process, which no other picture had, and which is gone afterwards', async () => {
     const seen: string[] = [];
     await convert('');
     for (let time = 0; time < 4; time++) {

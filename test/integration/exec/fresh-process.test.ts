@@ -36,7 +36,7 @@ interface Kind {
   /** A request for a file that holds `word`: leave, look, stay, or anything harmless. */
   request(input: string, output: string, as: Format): Readonly<Record<string, unknown>>;
   readonly as: Format;
-  /** Of what was tried: what concerns its own file alone. */
+  /** Those of the attempts that concern its own file alone. */
   readonly harmless: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** A file whose judgement never ends costs its own sender the answer, and nobody else anything. */
+/** A file whose judgement never ends costs its own sender the answer, and other clients nothing. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { convert, endProcess, readAnswer, type ServiceProcess, startProcess, untilEnded } from '../../kit/service.ts';
 
 const MARK = 'held-for-ever';
-/** Loaded before all else, in every thread: whoever makes a text of bytes with this mark does not come back. Stands for the next mistake in a parser. */
+/** Loaded before all else, in every thread: code that makes a text of bytes with this mark never returns. Stands for the next mistake in a parser. */
 const TRAP = `
 const { toString } = Buffer.prototype;
 Buffer.prototype.toString = function (...given) {

@@ -208,7 +208,7 @@ describe('two pages', { timeout: 120_000 }, () => {
 });
 
 describe('Chromium', { timeout: 120_000 }, () => {
-  it('has every process of its own confined once more', async () => {
+  it('confines each of its child processes once more', async () => {
     const residents = open();
     await print(residents);
     const filters = (pid: number) => Number(/^Seccomp_filters:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);

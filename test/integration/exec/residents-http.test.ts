@@ -84,7 +84,7 @@ const noise = (side: number): Buffer =>
 interface Kind {
   readonly name: string;
   readonly running: () => number[];
-  /** Of those, the ones that will do the next job. */
+  /** Those of `running` that will do the next job. */
   readonly waiting: () => number[];
   /** Those that do a job for the second time. */
   readonly again: () => number[];

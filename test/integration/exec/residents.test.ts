@@ -155,7 +155,7 @@ const workerIn = async (by: Residents, engine: Engine): Promise<number> => {
 /** Whether a job lies in the folder of a resident. */
 const holdsJob = (): boolean => readdirSync(join(root, 'slot-0')).some((name) => existsSync(join(root, 'slot-0', name, 'job')));
 
-/** Looks until it is so: /proc and folders of others tell nobody. */
+/** Looks until it is so: /proc and folders of others send no events. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((done) => setTimeout(done, 5));
 }

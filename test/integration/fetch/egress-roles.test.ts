@@ -22,7 +22,7 @@ let egress: ServiceProcess;
 let api: Role;
 let workers: Role[];
 
-/** It alone may reach the test's servers: whoever went there by themselves would refuse the address. */
+/** It alone may reach the test's servers: a role that connected directly would refuse the address. */
 const startEgress = async (port = '0') =>
   startProcess(
     await mkdtemp(join(home, 'egress-')),
@@ -95,9 +95,9 @@ describe('through egress', () => {
     ['a redirect to one', '/away', 400, 'URL_REFUSED', { reason: 'address' }],
     ['a redirect that never ends', '/round', 400, 'URL_REFUSED', { reason: 'redirects', max: 3 }],
     ['a local file', 'file:///etc/passwd', 400, 'URL_REFUSED', { reason: 'scheme' }],
-    ['a port of somebody else', 'http://127.0.0.2:22/', 400, 'URL_REFUSED', { reason: 'port' }],
+    ['a port that is not allowed', 'http://127.0.0.2:22/', 400, 'URL_REFUSED', { reason: 'port' }],
     ['a password', 'http://me:secret@127.0.0.2/', 400, 'URL_REFUSED', { reason: 'credentials' }],
-    ['a name that nobody has', 'http://nobody.invalid:PORT/', 400, 'URL_REFUSED', { reason: 'dns' }],
+    ['a name that does not exist', 'http://nobody.invalid:PORT/', 400, 'URL_REFUSED', { reason: 'dns' }],
     ['a server that is not there', 'http://127.0.0.2:80/', 400, 'URL_REFUSED', { reason: 'unreachable' }],
     ['nothing there', '/nowhere', 400, 'URL_REFUSED', { reason: 'unreachable', status: 404 }],
     ['more bytes than are accepted', '/large', 413, 'FILE_TOO_LARGE', { max_bytes: 4_000, received_bytes: 5_000 }],

@@ -1,4 +1,4 @@
-/** The proxy of the role `egress`: downloads through it end as they would without it, and nobody gets more from it than that. */
+/** The proxy of the role `egress`: downloads through it end as they would without it, and no client gets more from it than that. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -90,10 +90,10 @@ describe('egress', () => {
   const signal = new AbortController().signal;
 
   it.each<[string, string | undefined]>([
-    ['none', ''],
-    ['another', `${TOKEN.slice(0, -1)}E`],
-    ['a longer one', `${TOKEN}E`],
-  ])('serves nobody who has no token but %s', async (_, token) => {
+    ['empty', ''],
+    ['wrong', `${TOKEN.slice(0, -1)}E`],
+    ['longer', `${TOKEN}E`],
+  ])('refuses a client whose token is %s', async (_, token) => {
     const { port, egress, sockets, said, settings, url } = await scene((socket) => socket.end('x'));
     expect((await tunnel(egress.port, `files.example:${port}`, token)).status).toBe(407);
     const connector = egressConnector(url, token ?? '', settings);
@@ -109,7 +109,7 @@ describe('egress', () => {
     ['an address in other words', '0x7f.0.0.2', 'address'],
     ['an address mapped to IPv6', '[::ffff:127.0.0.2]', 'address'],
     ['a user and a password', 'me:secret@files.example', 'credentials'],
-  ])('makes no tunnel to %s, whoever asks', async (_, host, reason) => {
+  ])('makes no tunnel to %s, even with the token', async (_, host, reason) => {
     const { port, egress, sockets, said } = await scene((socket) => socket.end('x'));
     const { status, socket } = await tunnel(egress.port, `${host}:${port}`);
     expect([status, await text(socket)]).toEqual([403, '']);
@@ -138,7 +138,7 @@ describe('egress', () => {
     expect(sockets.size).toBe(0);
   });
 
-  it('has its metrics on a port of their own alone, where one is set', async () => {
+  it('has its metrics on a separate port alone, where one is set', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'filemill-egress-'));
     const port = await freePort();
     const settings = { egress: { metricsPort: port, host: PUBLIC } };

@@ -71,7 +71,7 @@ it.each([
   ['an address that is not public', 'http://10.0.0.1/table.csv', 400, 'URL_REFUSED', { reason: 'address' }],
   ['a redirect to one', '/away', 400, 'URL_REFUSED', { reason: 'address' }],
   ['a local file', 'file:///etc/passwd', 400, 'URL_REFUSED', { reason: 'scheme' }],
-  ['a port of somebody else', 'http://127.0.0.1:22/', 400, 'URL_REFUSED', { reason: 'port' }],
+  ['a port that is not allowed', 'http://127.0.0.1:22/', 400, 'URL_REFUSED', { reason: 'port' }],
   ['a password', 'http://me:secret@127.0.0.1/', 400, 'URL_REFUSED', { reason: 'credentials' }],
   ['nothing there', '/nowhere', 400, 'URL_REFUSED', { reason: 'unreachable', status: 404 }],
   ['an empty file', '/empty', 400, 'NO_FILE', {}],
@@ -99,7 +99,7 @@ const ended = async (id: string | undefined) =>
 /** A busy machine may not be done within the wait. */
 const settled = async (answer: Answer): Promise<Answer> => (answer.data?.status === 'processing' ? ended(answer.data.job_id) : answer);
 
-it('whoever prefers so is answered before the file has come', async () => {
+it('a client that prefers so is answered before the file has come', async () => {
   const response = await post('/api/v1/convert', form({ url: `${base}/held`, to_format: 'html' }), { prefer: 'respond-async' });
   const answer = await readAnswer(response);
   expect([answer.status, answer.data?.status, response.headers.get('preference-applied')]).toEqual([200, 'processing', 'respond-async']);
@@ -116,7 +116,7 @@ it.each([
   ['/large', { reason: 'file_too_large', max_bytes: 4_000 }],
   ['/noise', { reason: 'unsupported_mime' }],
   ['/empty', { reason: 'no_file' }],
-])('the failure of a fetch of %s that nobody waits for is the failure of its job', async (path, details) => {
+])('the failure of a fetch of %s that no client waits for is the failure of its job', async (path, details) => {
   const before = objectsIn(service.dataDir);
   const answer = await readAnswer(
     await post('/api/v1/convert', form({ url: base + path, to_format: 'html' }), { prefer: 'respond-async' }),
@@ -214,7 +214,7 @@ it('a refusal within the wait leaves nothing, and its key is free', async () => 
   expect((await settled(await asked('/table.csv'))).data?.status).toBe('done');
 });
 
-it('whoever goes away ends the download, and leaves nothing', async () => {
+it('a client that hangs up ends the download, and nothing is left', async () => {
   const before = objectsIn(service.dataDir);
   const leaving = new AbortController();
   const asked = fetch(`${service.url}/api/v1/convert`, {

@@ -781,10 +781,10 @@ const MISPLACED: readonly Case[] = (
   [
     ['is endless', changed(24, [0x7f, 0xff, 0xff, 0xff])],
     ['lies beyond the end', changed(20, [0x7f, 0xff, 0xff, 0xff])],
-    ['is nobody’s', changed(12, [0, 9])],
+    ['belongs to no item', changed(12, [0, 9])],
     ['is measured otherwise', changed(8, [0xff, 0xff])],
     ['has no box', changed(0, [0x78])],
-    ['is stored in a way that nobody knows', storedOddly],
+    ['is stored in an unknown way', storedOddly],
   ] as const
 ).map(([what, change]) => ({
   name: `a HEIC whose picture ${what}`,

@@ -296,6 +296,6 @@ const CLAIMS: readonly Case[] = [
 
 proveHarmless(ground, {
   'hostile fields': FIELDS,
-  'what would stall whoever looks at it': STALLS,
+  'files that would stall a parser': STALLS,
   'files that are not what they are called': CLAIMS,
 });

@@ -31,7 +31,7 @@ async function send(url: string, from: string): Promise<string> {
 describe('on one machine', () => {
   let service: Service;
   beforeAll(async () => {
-    // Nobody takes orders.
+    // No worker takes orders.
     service = await startService({
       limits: { cooldownMs: 0 },
       api: { trustProxy: ['127.0.0.1'] },
@@ -54,7 +54,7 @@ describe('on one machine', () => {
     return fetch(`${service.url}${path}`, { method: 'POST', body: form, headers });
   };
 
-  it('orders are of their client, however they were made, and of no address', async () => {
+  it('orders belong to their client, whichever request made them, by an id that shows no address', async () => {
     const [first, second, other] = [
       await send(service.url, '203.0.113.7'),
       await send(service.url, '203.0.113.7'),
@@ -102,7 +102,7 @@ describe('over NATS', () => {
       'the replica knows of the worker',
       30_000,
     );
-    // What the pool can do stays known, and nobody takes orders.
+    // What the pool can do stays known, and no worker takes orders.
     await endProcess({ ...worker, url: '' });
   });
   afterAll(async () => {

@@ -229,7 +229,7 @@ it('more unfinished jobs than allowed have to wait, and a finished one makes roo
   expect((await send(service, sound)).status).toBe(200);
 });
 
-it('reads have a guard of their own, which is no rejection and never closes health', async () => {
+it('reads have a separate guard, which is no rejection and never closes health', async () => {
   const service = await serve({ readsPerMinute: 5 });
   const read = async () => readAnswer(await fetch(`${service.url}/api/v1/jobs/${'0'.repeat(32)}`));
   for (let n = 0; n < 5; n++) expect((await read()).status).toBe(404);

@@ -31,7 +31,7 @@ it('a converter that needs more than its share of the limit is stopped', async (
   expect(await tryDocument({ limitBytes: (256 + 96) * MIB })).toBe('memory');
 }, 120_000);
 
-it('one that has room in its share is not, nor one whose memory somebody has set', async () => {
+it('one that has room in its share is not, nor one whose memory the operator has set', async () => {
   expect(await tryDocument({ limitBytes: 3_072 * MIB })).toBe('done');
   await service?.stop();
   expect(await tryDocument({ limitBytes: (256 + 96) * MIB, memoryBytes: 2_048 * MIB })).toBe('done');

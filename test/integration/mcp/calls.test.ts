@@ -130,7 +130,7 @@ describe('a file', () => {
     expect(message).toContain(`curl -F file=@PATH ${service.url}/api/v1/uploads`);
   });
 
-  it('that is a text of a kind that nothing shows is asked for as data:', async () => {
+  it('that is a text of no known format is asked for by a filename or as data:', async () => {
     const { code, message } = refusalIn(await call(service.url, 'convert_file', { file: 'Some words. And more.', to_format: 'png' }));
     expect(code).toBe('BAD_REQUEST');
     expect(message).toMatch(/filename.*data:/);
@@ -204,7 +204,7 @@ describe('an answer', () => {
     expect(refusalIn(beyond)).toMatchObject({ code: 'INVALID_OPTION', details: { option: 'text_offset' } });
   });
 
-  it('shows a small picture where that is asked for, and says why not where it cannot', async () => {
+  it('shows a small picture on request, and says why not where it cannot', async () => {
     const shown = await call(service.url, 'convert_file', { file: base64(PICTURE), to_format: 'png', include_image: true });
     const image = shown.content?.find(({ type }) => type === 'image') as { data?: string; mimeType?: string } | undefined;
     expect(image?.mimeType).toBe('image/png');
@@ -291,7 +291,7 @@ describe('an answer', () => {
     expect(({} as Record<string, unknown>)['to_format']).toBeUndefined();
   });
 
-  it('says which argument nobody knows, and what was probably meant', async () => {
+  it('says which argument is unknown, and what was probably meant', async () => {
     const { structuredContent } = await toHtml(base64(TABLE), { filename: 'a.csv', fruit: 'red', quality: 7, backgroud: '#000000' });
     const warnings = JSON.stringify(structuredContent?.['warnings']);
     expect(warnings).toContain('There is no option \\"fruit\\".');
@@ -726,7 +726,7 @@ describe('list_supported_formats', () => {
   });
 });
 
-describe('a call that nobody waits for any more', () => {
+describe('a call that its client no longer waits for', () => {
   const started = async () => {
     const file = await upload(service.url, recording(200), 'long.wav');
     return { file, before: storedIn(service.dataDir).states.length };
@@ -768,7 +768,7 @@ describe('a call that nobody waits for any more', () => {
     await running(before);
     const other = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'other' } };
     expect((await send(service.url, '2025-06-18', other)).status).toBe(202);
-    // Another program at the same address is somebody else.
+    // Another program at the same address is another client.
     const named = { ...other, params: { requestId: 'long' } };
     expect((await send(service.url, '2025-06-18', named, { 'user-agent': 'another' })).status).toBe(202);
     expect(storedIn(service.dataDir).states).toContain('running');
@@ -778,7 +778,7 @@ describe('a call that nobody waits for any more', () => {
   });
 
   it('leaves no input behind', async () => {
-    // Of a job that nobody waited for, upkeep removes it.
+    // Upkeep removes the input of a job that no client waits for.
     const inputs = async () => (await filesBelow(service.dataDir)).filter((path) => path.includes('/input-'));
     await eventually(async () => (await inputs()).length === 0, 'no input');
   });

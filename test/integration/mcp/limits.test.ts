@@ -101,7 +101,7 @@ describe('a call that makes work', () => {
       { id: 1, error: { code: 429 } },
       { id: 2, result: {} },
     ]);
-    // REST has limits of its own.
+    // REST has separate limits.
     expect((await overRest(service)).status).toBe(200);
   });
 
@@ -117,7 +117,7 @@ describe('a call that makes work', () => {
 });
 
 describe('discovery', () => {
-  it('costs nothing, and is free for whoever has nothing left or is banned', async () => {
+  it('costs nothing, and is open to a client that has nothing left or is banned', async () => {
     const service = await serve({ mcp: 1, readsPerMinute: 5 });
     for (let n = 0; n < 13; n++) await work(service);
     expect((await usage(service)).banned).toBe(true);
@@ -154,7 +154,7 @@ describe('a ban', () => {
     expect((await work(service)).body?.error?.data?.code).toBe('BANNED');
   });
 
-  it('meets nobody behind an address that many share, and there is more for all of them', async () => {
+  it('meets no client behind an address that many share, and there is more for all of them', async () => {
     const service = await serve({ mcp: 1, sharedEgress: [{ cidr: '127.0.0.0/8', multiple: 3 }] });
     const statuses = [];
     for (let n = 0; n < 17; n++) statuses.push((await work(service)).status);

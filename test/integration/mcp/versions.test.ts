@@ -92,7 +92,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     ask: list({}),
     answer: { status: 200, body: { result: { tools: expect.any(Array), resultType: 'complete', ttlMs: 300_000, cacheScope: 'public' } } },
   },
-  'tools/list with a cursor that nobody gave': {
+  'tools/list with an unknown cursor': {
     in: VERSIONS,
     ask: (version) => send(service.url, version, rpc('tools/list', { cursor: 'x' })),
     answer: failure(200, -32_602),
@@ -174,7 +174,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   'another content type': { in: VERSIONS, ask: text('{}', { 'content-type': 'text/plain' }), answer: refused(415, 'UNSUPPORTED_MIME') },
   'more bytes than a request may have': { in: VERSIONS, ask: text(`"${'a'.repeat(100_000)}"`), answer: refused(413, 'FILE_TOO_LARGE') },
-  'a version that nobody speaks': {
+  'an unsupported version': {
     in: ['2025-11-25'],
     ask: () => post(service.url, rpc('tools/list'), { 'mcp-protocol-version': '1999-01-01' }),
     answer: { status: 400, body: { error: { message: expect.stringContaining('1999-01-01') } } },
@@ -213,7 +213,7 @@ describe('beside POST', () => {
     expect(response.headers.get('access-control-expose-headers')).toContain('X-RateLimit-Remaining');
   });
 
-  it('a host name that somebody made point here is not answered (DNS rebinding)', async () => {
+  it('a foreign host name that resolves to this server is not answered (DNS rebinding)', async () => {
     const head = (host: string) => `POST /mcp HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
     for (const host of ['rebound.example', 'rebound.example:80', 'localhost.rebound.example', '127.0.0.1.rebound.example'])
       expect((await raw(service.url, head(host))).status, host).toBe(403);

@@ -45,7 +45,7 @@ it('with one mute answerer of three, all but two of 2,000 questions take less th
   expect(at(0.999), said).toBeLessThan(1_000);
 });
 
-it('ten questions in a row that nobody hears cost less than a second', async () => {
+it('ten questions in a row without an answer cost less than a second', async () => {
   const ask = hedgedAsker(asking);
   let heard = 0;
   await answering((message) => {
@@ -68,7 +68,7 @@ it('answerers that are all slow are asked three times for each question, and not
   expect(heard / turns).toBeLessThan(5);
 });
 
-it('where nobody answers, a question is asked a bounded number of times', { timeout: 30_000 }, async () => {
+it('without an answer, a question is asked a bounded number of times', { timeout: 30_000 }, async () => {
   const ask = hedgedAsker(asking, { limitMs: 3_000 });
   let heard = 0;
   await answering(() => {

@@ -93,7 +93,7 @@ it('that answers without an end does not fill the memory', async () => {
   expect(sentBytes).toBeLessThan(32 << 20);
 }, 30_000);
 
-it('is reached through egress where its own list has it, and by nobody else', async () => {
+it('is reached through egress where the list of egress has it, and not by a URL', async () => {
   const token = 'a-token-that-egress-and-its-clients-share';
   const settings = fetchSettings.parse({ privateOrigins: [bucket.endpoint] });
   const own = egressSettings.parse({ port: 0, host: '127.0.0.1', token });

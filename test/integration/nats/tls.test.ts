@@ -117,13 +117,13 @@ describe('servers that ask for a certificate', () => {
     ...change,
   });
 
-  it('are spoken to with ours, and S3 by TLS beside them', () => converts({ api: environment(), worker: environment() }));
+  it('accept ours, while S3 is reached by TLS too', () => converts({ api: environment(), worker: environment() }));
 
-  it('take nobody without', async () => {
+  it('refuse a client without one', async () => {
     expect(await refusal(environment({ NATS_CERT: '', NATS_KEY: '' }))).toMatch(/cannot start: no NATS server accepts the connection/);
   });
 
-  it('are not believed where another authority vouches for them', async () => {
+  it('are not trusted where another authority has signed theirs', async () => {
     const other = authorityIn(home, 'another');
     expect(await refusal(environment({ NATS_CA: other.ca }))).toMatch(/cannot start: .*certificate/);
   });

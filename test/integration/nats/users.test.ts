@@ -62,7 +62,7 @@ describe('filemill nats-users', () => {
     await expect(command(folder, ...args)).rejects.toMatchObject({ code, stderr: expect.stringContaining(why) });
   });
 
-  it('makes a server let each user do its own, and nobody else in', async () => {
+  it('makes a server let each user do its own work, and no other user in', async () => {
     const [port] = await freePorts(1);
     const config = join(folder, 'server.conf');
     await writeFile(
@@ -103,7 +103,7 @@ describe('filemill nats-users', () => {
       await expect(worker.core.request('$JS.API.STREAM.MSG.GET.convert-pdf', '{"seq":1}', { timeout: 500 })).rejects.toThrow();
       await expect(connectNats({ servers, name: 'test', user: 'api', password: 'guessed' })).rejects.toThrow();
 
-      // Both users of each role are admitted until the old ones are retired: nobody is shut out in between.
+      // Both users of each role are admitted until the old ones are retired: no role is shut out in between.
       const old = await environmentOf('api');
       const reaches = async ({ NATS_USER: user, NATS_PASSWORD: password }: Record<string, string>): Promise<string> => {
         const nats = await connectNats({ servers, name: 'test', user, password, inbox: inboxOf('api') }).catch(() => undefined);

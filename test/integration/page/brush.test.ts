@@ -9,7 +9,7 @@ import { filesOf, findings, LOOKS, nothingOdd, pageGround, result, start, untilS
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
-/** Of a channel, by which a colour may differ: JPEG, and what the tool makes up. */
+/** How much each channel of a colour may differ: by JPEG, and by what the tool makes up. */
 const NEAR = 24;
 
 const ground = pageGround('brush');

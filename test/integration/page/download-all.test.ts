@@ -149,7 +149,7 @@ describe('30 results', () => {
     await downloadAll().click();
     await page.getByRole('alert').getByText(`The server no longer has “${name}”, so no ZIP was saved.`).waitFor();
     await expect.poll(() => stored()).toEqual([]);
-    // Of other results that says nothing.
+    // The alert goes with that result: the others can still be packed.
     await page
       .locator('.task')
       .nth(19)

@@ -19,7 +19,7 @@ const PICTURES = process.env['PICTURES'];
 
 const ground = pageGround('page');
 
-/** Of the result's picture, px. */
+/** The size of the result's picture, px. */
 const sizeOf = (page: Page): Promise<unknown> =>
   page.evaluate("(({ naturalWidth, naturalHeight }) => [naturalWidth, naturalHeight])(document.querySelector('.compared img') ?? {})");
 describe('convert', () => {
@@ -48,7 +48,7 @@ describe('convert', () => {
     await visited.close();
   });
 
-  it('converts a folder in one request, with targets of their own, into a ZIP', async () => {
+  it('converts a folder in one request, with a target for each kind of file, into a ZIP', async () => {
     const photos = join(ground.folder, 'photos');
     await mkdir(photos);
     for (let n = 0; n < 8; n++) await picture(photos, `p${n}.png`);
@@ -190,7 +190,7 @@ class post:
     expect((await shownIn('Python')).match(/to_format", "(?:webp|jpg)/g)).toHaveLength(2);
     await writeFile(join(folder, 'requests.mjs'), await shownIn('JavaScript'));
     await becameSmall((await run(process.execPath, ['requests.mjs'], at)).stdout, ['jpeg', 'webp']);
-    // Of one file the shell gets the result itself.
+    // For one file the shell gets the result itself.
     await page
       .locator('.task')
       .last()

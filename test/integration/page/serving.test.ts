@@ -41,7 +41,7 @@ describe('the page', () => {
     expect((await response.text()).length).toBeGreaterThan(10_000);
   });
 
-  it('has a policy that allows nothing inline and nobody else, and nothing inline', async () => {
+  it('has nothing inline, and a policy that allows nothing inline and no other origin', async () => {
     const response = await fetch(`${url}/tools`, { headers: HTML });
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");

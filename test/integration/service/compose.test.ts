@@ -107,7 +107,7 @@ describe('compose.yaml', () => {
     expect(Object.keys(environment).filter((name) => !Object.hasOwn(VARIABLES, name))).toEqual([]);
   });
 
-  it('lets egress out and nobody else', () => {
+  it('lets egress alone reach the Internet', () => {
     expect(services.filter(([, { networks }]) => networks.includes('outside')).map(([name]) => name)).toEqual(['egress']);
     const open = Object.entries(compose.networks).filter(([, { internal }]) => internal !== true);
     expect(open.map(([name]) => name).sort()).toEqual(['door', 'outside']);

@@ -58,7 +58,7 @@ async function commandsOf(page: string): Promise<readonly string[]> {
 const ofReadme = await commandsOf('README.md');
 
 describe('the commands of the README', () => {
-  // As whoever pastes them one after the other meets them, on the machine that serves.
+  // As for a reader who pastes them one after the other, on the machine that serves.
   const reader = aReader({ limits: { loopback: false } });
   const job = async (pattern: RegExp): Promise<JobBody> => {
     const command = ofReadme.find((line) => pattern.test(line));

@@ -1,4 +1,4 @@
-/** What goes wrong in the service itself, in a separate real process: no process can be started, or something fails that nobody catches. */
+/** What goes wrong in the service itself, in a separate real process: no process can be started, or an error is not caught. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -114,7 +114,7 @@ describe('a process that cannot be started', () => {
   });
 });
 
-describe('what nobody catches', () => {
+describe('an uncaught error', () => {
   it.each(['rejection', 'exception'])('ends the service after what it had in hand, with its stack in the log (%s)', async (kind) => {
     const dataDir = await dataFolder();
     const service = await begin([kind], dataDir);
@@ -131,7 +131,7 @@ describe('what nobody catches', () => {
       }),
     ]);
     expect(service.lines.at(-1)).toBe('filemill has stopped after an uncaught error');
-    // Whoever supervises it starts it again, and nothing is lost.
+    // Its supervisor starts it again, and nothing is lost.
     const again = await begin([], dataDir);
     expect(await untilEnded(again.url, data?.job_id ?? '')).toMatchObject({ data: { status: 'done' } });
     await endProcess(again);

@@ -42,7 +42,7 @@ const EXPECT = 'Expect: 100-continue';
 describe('on one machine, a full queue', () => {
   let service: Service;
   beforeAll(async () => {
-    // Nobody takes what waits.
+    // No worker takes what waits.
     service = await startService({ ...FULL_AT_ONE, worker: { slots: { image: 0 } } });
     expect((await convert(service.url, DOT, 'png', {}, { prefer: 'respond-async', 'idempotency-key': 'first' })).status).toBe(200);
   });
@@ -53,7 +53,7 @@ describe('on one machine, a full queue', () => {
     expect(await answerTo(service.url, '/api/v1/tools/resize-image', [])).toMatch(refused);
   });
 
-  it('lets be sent what another pool may have room for', async () => {
+  it('lets the client send what another pool may have room for', async () => {
     expect(await answerTo(service.url, '/api/v1/convert', [EXPECT])).toMatch(/^HTTP\/1\.1 100 /);
     expect(await answerTo(service.url, '/api/v1/tools/trim-video', [EXPECT])).toMatch(/^HTTP\/1\.1 100 /);
     expect((await convert(service.url, { name: 'a.csv', bytes: Buffer.from('a,b\n1,2\n') }, 'html')).status).toBe(200);
@@ -72,7 +72,7 @@ describe('on one machine, a full queue', () => {
     expect([objectsIn(service.dataDir), storedIn(service.dataDir)]).toEqual([files, stored]);
   });
 
-  it('answers who was promised an answer', async () => {
+  it('answers a request again that it has answered before', async () => {
     const again = await convert(service.url, DOT, 'png', {}, { prefer: 'respond-async', 'idempotency-key': 'first' });
     expect([again.status, again.data?.status]).toEqual([200, 'processing']);
   });

@@ -197,7 +197,7 @@ describe('a start', () => {
     await endProcess(service);
   });
 
-  it('is refused on a data folder in use, and harms nobody', async () => {
+  it('is refused on a data folder in use, and does no harm to the service that uses it', async () => {
     const dataDir = await dataFolder();
     const service = await begin(dataDir);
     expect(await refused(dataDir)).toEqual({
@@ -299,7 +299,7 @@ it.each<[string[], RegExp]>([
   expect(stdout).toMatch(words);
 });
 
-/** Of a start: which converters are missing. */
+/** The last line of a start: which converters are missing. */
 const LAST_WORDS = /^\d\d:\d\d:\d\d (?:info {2}every converter has been tried and works|warn {2}.* is missing: .*)\r?$/m;
 
 it('says what happens as plain text at a terminal, and as lines of JSON elsewhere', async () => {
@@ -343,7 +343,7 @@ describe('Ctrl-C', () => {
   // It becomes the service, and leads the group: no process is added.
   const ownGroup = ['setsid', join(checkout, 'scripts/filemill'), 'local'];
 
-  it('lets a short job end, tells who waits for a long one how it stands, and gives that back', async () => {
+  it('lets a short job end, tells the client that waits for a long one how it stands, and requeues that', async () => {
     const dataDir = await dataFolder();
     const settings = { api: { syncMaxBytes: 1 << 30, syncWaitMs: 60_000 } };
     const service = await begin(dataDir, settings, {}, ownGroup);

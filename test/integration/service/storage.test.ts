@@ -38,7 +38,7 @@ it('by default says what is free, and refuses nothing', async () => {
   expect((await readAnswer(await fetch(`${service.url}/api/v1/jobs/${'0'.repeat(32)}`))).status).toBe(404);
 });
 
-it('metrics on a port of their own are not on that of the API', async () => {
+it('metrics on a separate port are not on that of the API', async () => {
   const [port = 0] = await freePorts(1);
   service = await startService({ api: { metricsPort: port } });
   expect((await fetch(`${service.url}/metrics`)).status).toBe(404);

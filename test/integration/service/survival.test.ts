@@ -45,7 +45,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A colour of its own for each job: by it an output is known. */
+/** One colour for each job: by it an output is known. */
 const colourOf = (index: number): Colour => [
   (index % 6) * 45 + 15,
   (Math.floor(index / 6) % 6) * 45 + 15,

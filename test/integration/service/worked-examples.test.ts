@@ -55,7 +55,7 @@ let blocks: readonly Block[];
 let service: ServiceProcess | undefined;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'filemill-examples-'));
-  // Converters run as users of their own.
+  // Converters run as separate users.
   await chmod(root, 0o755);
   const { stdout } = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
     cwd: checkout,

@@ -95,7 +95,7 @@ function send(url: string | undefined, until = Number.POSITIVE_INFINITY, cut: ()
 const memory = (name: 'VmRSS' | 'VmHWM'): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${service.child.pid}/status`, 'utf8'))?.[1]) / 1024;
 
-/** Of the samples: what FLAC and WAV must agree on. */
+/** A hash of the samples: what FLAC and WAV must agree on. */
 async function heard(path: string): Promise<string> {
   const { stdout } = await run('ffmpeg', ['-v', 'error', '-i', path, '-map', '0:a', '-c:a', 'pcm_s16le', '-f', 'md5', '-']);
   return stdout.trim();

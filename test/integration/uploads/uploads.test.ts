@@ -48,7 +48,7 @@ async function sparse(name: string, bytes: number, head: Buffer = Buffer.alloc(0
   return path;
 }
 
-/** Of a stereo recording that fills a file of that size. */
+/** The head of a stereo recording that fills a file of that size. */
 const headOf = (bytes: number): Buffer => waveHead({ dataBytes: bytes - 44, channels: 2 });
 
 interface Curled {
@@ -81,7 +81,7 @@ describe('large files', () => {
   beforeAll(async () => {
     dataDir = join(folder, 'large');
     await mkdir(dataDir, { mode: 0o755 });
-    // Nobody converts sound here: what is accepted is seen before it is worked on.
+    // No worker converts sound here: what is accepted is seen before it is worked on.
     server = await startProcess(dataDir, { worker: { slots: { media: 0 } } });
   });
   afterAll(() => endProcess(server));

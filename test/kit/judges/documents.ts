@@ -17,9 +17,9 @@ const run = promisify(execFile);
 export async function judge(path: string, format: string, seed: string, from?: string): Promise<void> {
   const content = contentOf(seed);
   const read = READERS[format];
-  if (read === undefined) throw new Error(`nobody judges ${format}`);
+  if (read === undefined) throw new Error(`no judge for documents of the format ${format}`);
   const { text, raw = text } = await read(path, content);
-  // Text that was placed on a page stands in frames, whose order in the file is nobody's promise.
+  // Text that was placed on a page stands in frames, whose order in the file is not promised.
   const placed = from === 'pdf' && format === 'odt';
   // Author, year, title: the total stands in the last title, before no other number.
   const cited = from !== undefined && REFERENCES.has(from);

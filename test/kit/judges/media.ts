@@ -9,7 +9,7 @@ import { remembered } from './remembered.ts';
 const run = promisify(execFile);
 const RATE = 8000;
 const SIDE = 64;
-/** Of 32,768: a tone is ten times as loud. */
+/** Out of 32,768: a tone is ten times as loud. */
 const ROOM = 800;
 /** Raw streams that we write keep the rate of the source, which they cannot state: FFmpeg would play them at 25. */
 const RAW_RATE = 30;

@@ -5,7 +5,7 @@ import type { Point } from '../solids.ts';
 
 export interface Face {
   readonly corners: readonly [Point, Point, Point];
-  /** Of the vertices, where they have one, or of the material: shares of red, green and blue in sRGB. */
+  /** The colour of the vertices, where they have one, or of the material: shares of red, green and blue in sRGB. */
   readonly colour: readonly number[] | undefined;
 }
 

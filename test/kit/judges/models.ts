@@ -22,7 +22,7 @@ const SHOWS: Readonly<Record<string, readonly ('materials' | 'vertices')[]>> = {
 };
 
 const NEAR = 0.01;
-/** Of 255: an 8-bit value went through linear light. */
+/** Out of 255: an 8-bit value went through linear light. */
 const LIKE = 3;
 
 const facesIn = remembered(async (path: string, format: string): Promise<readonly Face[]> => {
@@ -71,7 +71,7 @@ const boxOf = (points: readonly Point[]): readonly [Point, Point] => {
 
 const distance = (one: Point, other: Point): number => Math.hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]);
 
-/** Of closed bodies whose triangles are counter-clockwise from outside: the sum of the tetrahedra to the origin. */
+/** The volume of closed bodies whose triangles are counter-clockwise from outside: the sum of the tetrahedra to the origin. */
 const volumeOf = (faces: readonly (readonly Point[])[]): number =>
   faces.reduce((sum, [a = [0, 0, 0], b = [0, 0, 0], c = [0, 0, 0]]) => {
     const cross = [b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]] as const;

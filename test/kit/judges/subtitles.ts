@@ -23,7 +23,7 @@ export async function judge(path: string, format: string, seed: string, source: 
   if (format === 'ttml') expectWellFormed(text, path);
   expect(text).toMatch(STARTS[format] ?? /\S/);
   const shape = SHAPES[format];
-  if (shape === undefined) throw new Error(`nobody judges ${format}`);
+  if (shape === undefined) throw new Error(`no judge for subtitles of the format ${format}`);
   const said = cuesOf(seed);
   // Lyrics do not say when a line ends: with the next one, or 5 s later.
   const cues = source === 'lrc' ? said.map((cue, at) => ({ ...cue, to: said[at + 1]?.from ?? cue.from + 5 })) : said;

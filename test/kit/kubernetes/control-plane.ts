@@ -21,7 +21,7 @@ export interface ControlPlane {
   readonly kubeconfig: string;
   readonly authority: string;
   readonly audit: string;
-  /** Of an administrator. */
+  /** The client of an administrator. */
   readonly kube: Kube;
   startApi(): Promise<void>;
   killApi(): Promise<void>;
@@ -107,7 +107,7 @@ export async function startControlPlane(folder: string, without: readonly Watche
         'root-ca-file': authority,
         'concurrent-job-syncs': 20,
         'horizontal-pod-autoscaler-sync-period': '1s',
-        // Nobody sends heartbeats: a node is lost when a test says so.
+        // No kubelet sends heartbeats: a node is lost when a test says so.
         'node-monitor-grace-period': '24h',
       }),
     scheduler: () => start('kube-scheduler', { ...EAGER, kubeconfig }),

@@ -7,7 +7,7 @@ import { isAlreadyExists } from '../../../src/kube/connection/error.ts';
 import type { ObjectRef } from '../../../src/kube/resource.ts';
 
 export interface Credentials {
-  /** Of an administrator (`system:masters`). */
+  /** The token of an administrator (`system:masters`). */
   readonly token: string;
   /** What the API server is told of them. */
   readonly options: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-/** A way to the API server by which watches come late, and everything else at once: whoever uses it has a stale cache. */
+/** A way to the API server by which watches come late, and everything else at once: a client that uses it has a stale cache. */
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

@@ -59,7 +59,7 @@ const condition = (ready: 'True' | 'False' | 'Unknown') => {
   return { conditions: [{ type: 'Ready', status: ready, reason: 'AsTheTestWants', lastHeartbeatTime: now, lastTransitionTime: now }] };
 };
 
-/** `Unknown` is a node that nobody hears of any more. */
+/** `Unknown` is a node that sends no heartbeats any more. */
 export async function setReady(kube: Kube, name: string, ready: 'True' | 'False' | 'Unknown'): Promise<void> {
   await until(`node ${name} to be written`, async () => {
     try {
