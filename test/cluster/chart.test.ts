@@ -111,7 +111,7 @@ describe('the chart', () => {
     for (const pool of toolchains) expect(rights.get(`worker-${pool}`)).toEqual(workerPermissions(pool));
   });
 
-  it("keeps the bucket's keys and the secret from workers, and a token from everybody but the controller", async () => {
+  it("keeps the bucket's keys and the secret from workers, and a token from every role but the controller", async () => {
     const find = await objects(...TRIAL);
     for (const name of toolchains)
       expect(JSON.stringify(find('ToolchainPool', name)['spec'])).not.toMatch(/S3_|SECRET_KEY|filemill-keys|"filemill-minio"/);

@@ -222,7 +222,7 @@ describe('a ToolchainPool', () => {
   });
 
   // A Scale of no replicas looks to the API server like one that says nothing: docs/resources.md warns of it.
-  it('forgets who scaled it to zero, so that the next apply sets its capacity', async () => {
+  it('forgets the scaler that set it to zero, so that the next apply sets its capacity', async () => {
     await kubectl(...apply('pools/image.yaml', '--force-conflicts'));
     await kubectl('scale', 'tp/image', '--replicas=0');
     await kubectl(...apply('pools/image.yaml'));

@@ -87,7 +87,7 @@ describe.concurrent('a lease', () => {
     expect(follower.leading).toBe(true);
   });
 
-  it('that cannot be renewed is lost before anybody else may take it', async () => {
+  it('that cannot be renewed is lost before another replica may take it', async () => {
     const passage = await openPassage(cluster.kubeconfig, 'lost');
     const own = await connectKube({ kubeconfig: passage.kubeconfig });
     const leader = stand('lost', 'one', own);

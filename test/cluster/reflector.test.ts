@@ -137,7 +137,7 @@ describe('a reflector', () => {
     expect(mirror.troubles).toEqual([]);
   });
 
-  it('hears of no more than it may, and of all of it once it may', async () => {
+  it('is refused without the right to list, and syncs once it has it', async () => {
     await kube.create(MAPS, map('secret', 'forbidden'));
     const own = await connectKube({ kubeconfig: await cluster.kubeconfigFor({ name: 'reader', namespace: NAMESPACE }) });
     const mirror = reflect('forbidden', { kube: own });
@@ -163,7 +163,7 @@ describe('a reflector', () => {
     expect(troubles).toEqual([new Error('no'), new Error('no')]);
   });
 
-  it('lists again where the versions since are forgotten, and finds what went in between', async () => {
+  it('lists again where etcd has compacted the versions since, and finds what was removed meanwhile', async () => {
     await kube.create(MAPS, map('stays', 'compacted', '1'));
     await kube.create(MAPS, map('goes', 'compacted', '1'));
     const mirror = reflect('compacted', { kube: through });

@@ -299,7 +299,7 @@ describe('the queue in JetStream', () => {
     }
   });
 
-  it('leaves no order in the hands of those who gave up just then', async () => {
+  it('loses no order to pulls that were aborted while it was on its way', async () => {
     // Whatever lies until the ack wait is over would not come in time for this test.
     await ensurePool(nats, 'patient', { capacity: 500, replicas: 1, unheardMs: 3600_000 });
     const queues = [openQueue(nats), openQueue(other)] as const;

@@ -62,7 +62,7 @@ export function limitsSuite(name: string, open: () => Promise<LimitsHarness>): v
         expect((await store.get(client.key))?.record).toEqual(aRecord(1));
       });
 
-      it('is made by one of many who find none', async () => {
+      it('is created by one of many that find none', async () => {
         const tries = Array.from({ length: 20 }, (_, n) => store.put(client.key, aRecord(n), undefined, lapse));
         expect((await Promise.allSettled(tries)).filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
         await expect(store.put(client.key, aRecord(99), undefined, lapse)).rejects.toThrow(RevisionConflict);

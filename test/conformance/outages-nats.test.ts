@@ -138,7 +138,7 @@ describe('one server that dies', () => {
     expect(await limits.get('c')).toBeUndefined();
   });
 
-  it('wakes all who watch once it is there again: they may have missed something', async () => {
+  it('wakes all watchers once it is there again: they may have missed something', async () => {
     const other = await servers.connect();
     const elsewhere = openJobs(other);
     const { record, revision } = await jobs.create(aRecord());

@@ -96,7 +96,7 @@ describe('a pool', () => {
     expect(await readPools(nats)).toHaveLength(1);
   });
 
-  it('of a newer filemill is passed by, and says so to who asks for it by its name', async () => {
+  it('of a newer filemill is left out of the list, and reading it by its name says so', async () => {
     await nats.client.publish('$KV.pools.pool.image-a', JSON.stringify({ ...A, version: 2, colour: 'teal' }));
     expect(await readPools(nats)).toEqual([]);
     await expect(readPool(nats, 'image-a')).rejects.toThrow('declared by a newer filemill (version 2, this one knows 1): upgrade');
@@ -109,7 +109,7 @@ describe('a pool', () => {
     await vi.waitFor(async () => expect((await readPools(nats)).map(({ name }) => name)).toEqual(['image-b']), 5_000);
   });
 
-  it('is changed and retracted by its owner alone, who is told who else would have it', async () => {
+  it('is changed and retracted by its owner alone, which can see who else claims it', async () => {
     const [one, another] = ['one controller', 'another'].map((scope) => ({ version: 1, scope }));
     await declarePool(nats, A, undefined, one);
     await expect(declarePool(other, { ...A, paused: true }, undefined, another)).rejects.toThrow(
@@ -229,7 +229,7 @@ describe('a worker that starts', () => {
   const log = createLog('silent');
   const wanted = { toolchain: undefined, patienceMs: 0, log };
 
-  it('before anybody has declared anything says that its pool is not there', async () => {
+  it('before any pool was declared says that its pool is not there', async () => {
     const fresh = await startNats();
     try {
       await expect(awaitPool(await fresh.connect(), 'image-a', wanted)).rejects.toThrow(/^the pool image-a is not declared: set POOL/);

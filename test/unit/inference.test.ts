@@ -50,7 +50,7 @@ it('computes on the processor where a GPU cannot be used, and says so', async ()
   expect(stderr).toContain('the GPU cannot be used, so the processor is: ');
 });
 
-it('is told to the worker, which counts it', async () => {
+it('is reported to the worker where the slot has a device', async () => {
   const told: string[] = [];
   const stderr = 'a line\nthe GPU cannot be used, so the processor is: no room\n';
   const outcome = { ended: 'exit', code: 0, signal: null, stdout: Buffer.from(''), stderr };

@@ -93,14 +93,14 @@ describe('a job that is given back', () => {
     expect(JobRecord.parse(back)).toEqual(back);
   });
   it('keeps the password that it will need', () => expect(back.sealed).toBe(queued.sealed));
-  it('goes on waiting where it ended: the time in hands is left out', () => {
+  it('goes on waiting where it ended: the time that a worker held it does not count', () => {
     const claimed = claim(queued, 'a', START + 60_000) ?? queued;
     expect(waitingSince(queued)).toBe(START);
     expect(waitingSince(requeue(claimed, START + 90_000))).toBe(START + 30_000);
     const again = claim(requeue(claimed, START + 90_000), 'b', START + 100_000) ?? queued;
     expect(waitingSince(requeue(again, START + 200_000))).toBe(START + 130_000);
   });
-  it('can be claimed and given back ever so often', () => {
+  it('can be claimed and given back any number of times', () => {
     let record = queued;
     for (let times = 0; times < 10; times++) record = requeue(claim(record, `${times}`, LATER) ?? record, LATER);
     expect(record).toMatchObject({ state: 'queued', attempts: 0 });

@@ -720,7 +720,7 @@ describe('the flood guard', () => {
 });
 
 describe('limits that are off', () => {
-  it('admit everybody, whatever was done before, and put nothing into headers', async () => {
+  it('admit every client, whatever it did before, and put nothing into headers', async () => {
     const limiter = unlimited(settings({ enabled: false, daily: 1 }), () => START);
     const client = { key: 'c', network: 'c', ...stranger };
     for (let n = 0; n < 100; n++) {

@@ -33,19 +33,19 @@ it('renews five minutes before the end', async () => {
   expect(await keyAt(from, 55)).toBe('key-2');
 });
 
-it('renews what lives for a few minutes after half of them', async () => {
+it('renews credentials of a few minutes after half of their time', async () => {
   next = 4 * MINUTE;
   const from = source();
   expect([await keyAt(from, 0), await keyAt(from, 1.9), await keyAt(from, 2)]).toEqual(['key-1', 'key-1', 'key-2']);
 });
 
-it('looks again each minute at what names no end', async () => {
+it('looks again each minute where credentials name no end', async () => {
   next = undefined;
   const from = source();
   expect([await keyAt(from, 0), await keyAt(from, 0.9), await keyAt(from, 1)]).toEqual(['key-1', 'key-1', 'key-2']);
 });
 
-it('looks once for all who ask', async () => {
+it('looks once for all callers', async () => {
   const from = source();
   const found = await Promise.all(Array.from({ length: 50 }, () => from.get()));
   expect([looked, new Set(found).size]).toEqual([1, 1]);
@@ -62,14 +62,14 @@ it('goes on with what it holds while none are handed out, until that has expired
   expect(await keyAt(from, 61)).toMatch(/^key-/);
 });
 
-it('asks no more than once a second while that fails', async () => {
+it('looks at most once a second while that fails', async () => {
   next = new Error('canary');
   const from = source();
   for (let turn = 0; turn < 50; turn++) await expect(from.get()).rejects.toThrow('no credentials');
   expect(looked).toBe(1);
 });
 
-it('tells whether there are others than those that were refused', async () => {
+it('replaces those that S3 refused, and says whether it found others', async () => {
   const from = source();
   const refused = await from.get();
   now += MINUTE;

@@ -199,7 +199,7 @@ describe('a pool', () => {
   });
 });
 
-it('remembers what was wanted lately, in as few figures as that takes', () => {
+it('remembers the most that was wanted lately, in a few figures', () => {
   const lately = stabilisationWindow();
   for (let at = 0; at < 100_000; at += 100) lately.note(at, Math.round(10 + 5 * Math.sin(at / 9_000)), 60_000);
   expect(Math.max(...lately.all().map(({ desired: most }) => most))).toBe(15);

@@ -42,7 +42,7 @@ describe('joined pieces', () => {
   it('are nothing where nothing came', async () => expect(await coalesced([])).toEqual([]));
 });
 
-describe('who listens for an abort', () => {
+describe('a listener for an abort', () => {
   it('is called once, with the reason', () => {
     const over = new AbortController();
     const reasons: unknown[] = [];
@@ -96,7 +96,7 @@ describe('several streams read as one', () => {
 
   it('are nothing where there is none', async () => expect(await new Joined([]).toArray()).toEqual([]));
 
-  it('are opened one after the other, and none before anybody reads', async () => {
+  it('are opened one after the other, and none before it is read', async () => {
     const opened: string[] = [];
     const noting = (text: string) => () => {
       opened.push(text);

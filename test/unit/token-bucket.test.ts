@@ -48,7 +48,7 @@ it('says how long to wait', () => {
   expect(bucket.take('a')).toBe(0);
 });
 
-it('gives the whole to who is left when the others have gone', () => {
+it('gives the whole to the only client that still asks', () => {
   let now = 0;
   const bucket = tokenBucket(20, 20, () => now);
   for (const asker of ['a', 'b', 'c', 'd']) while (bucket.take(asker) === 0);

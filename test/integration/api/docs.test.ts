@@ -40,7 +40,7 @@ describe('the page of the API', () => {
     return { page, complaints, strangers };
   }
 
-  it('shows every operation, its form and its answers, without a complaint or a request to anybody else', async () => {
+  it('shows every operation, its form and its answers, without a complaint or a request to another server', async () => {
     const { page, complaints, strangers } = await visit(`${service.url}/docs`);
     for (const operation of ['post-/api/v1/convert', 'post-/api/v1/tools/watermark-image', 'get-/api/v1/formats', 'post-/api/v1/uploads']) {
       await page.goto(`${service.url}/docs#?route=${operation}`);

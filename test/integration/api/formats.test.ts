@@ -39,7 +39,7 @@ const listed = async (query = ''): Promise<FormatList> =>
   FormatList.parse((JSON.parse(String((await get(`/api/v1/formats${query}`)).body)) as { data: unknown }).data);
 
 describe('GET /api/v1/formats', () => {
-  it('lists sources with their targets, each target with its options, and who does it', async () => {
+  it('lists sources with their targets, each target with its options and its engines', async () => {
     const { sources, options, engines: known } = await listed('?expand=options');
     expect(sources.length).toBeGreaterThan(80);
     const pairs = sources.flatMap(({ format, targets }) => targets.map((target) => ({ source: format, ...target })));
@@ -54,7 +54,7 @@ describe('GET /api/v1/formats', () => {
     expect(options['png']).not.toHaveProperty('mp3_mode');
   });
 
-  it('is short unless more is asked for: each option once, and of a pair who does it', async () => {
+  it('is short unless the client asks for more: each option stands once', async () => {
     const [short, whole] = [await get('/api/v1/formats'), await get('/api/v1/formats?expand=options')];
     expect(short.body.length).toBeLessThan(whole.body.length / 2);
     const [list, full] = [await listed(), await listed('?expand=options')];

@@ -170,7 +170,7 @@ describe('an e-mail', () => {
     expect(cut.text).toContain('<h1>');
   });
 
-  it('is refused where its parts or its elements are deeper in each other than anybody writes', async () => {
+  it('is refused where its parts or its elements are nested deeper than any real message', async () => {
     const nested = Array.from({ length: 60 }, (_, i) => `Content-Type: multipart/mixed; boundary=b${i}\n\n--b${i}`).join('\n');
     expect((await send('a.eml', `${HEAD}${nested}\n\nx`, 'html')).answer.error?.details).toMatchObject({ reason: 'input_limit' });
     const deep = await send('a.eml', mixed(page('<div>'.repeat(5000))), 'html');

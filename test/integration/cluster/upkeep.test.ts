@@ -61,7 +61,7 @@ it('deletes nothing when the records of jobs and uploads are gone, and says so o
   for (const warning of stores.warnings) expect(warning).toMatch(/were the records lost or restored\? None of these objects is deleted/);
 });
 
-it('is done by one of several who begin at once, and by another when that one has gone', async () => {
+it('is done by one of several replicas that begin at once, and by another when that one has gone', async () => {
   const records = await Promise.all(Array.from({ length: 10 }, create));
   let published = 0;
   const replica = async () => {

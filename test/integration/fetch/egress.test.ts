@@ -188,7 +188,7 @@ describe('egress', () => {
     expect(await again()).toBe(200);
   });
 
-  it('keeps no place for who was refused and stays', async () => {
+  it('keeps no place for a client that was refused and does not close', async () => {
     const { port, egress } = await scene((socket) => void socket.write('x'), { maxTunnels: 1 });
     const staying = connect({ port: egress.port, host: PUBLIC, allowHalfOpen: true }).on('error', () => {});
     ends.push(() => staying.destroy());

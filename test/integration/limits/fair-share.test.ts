@@ -125,7 +125,7 @@ describe('over NATS', () => {
     }, 'the job');
   };
 
-  it('a new client is before those who have orders', async () => {
+  it('a new client comes before clients that have orders', async () => {
     const url = api.url ?? '';
     const bands = [];
     for (let n = 0; n < 9; n++) bands.push(await bandOf(await send(url, '203.0.113.7')));

@@ -292,8 +292,8 @@ describe('tools', () => {
   });
 });
 
-describe('everybody', () => {
-  it.each(['light', 'dark'] as const)('axe finds nothing in any view, in %s', async (colorScheme) => {
+describe('the page', () => {
+  it.each(['light', 'dark'] as const)('has nothing that axe finds in any view, in %s', async (colorScheme) => {
     const visited = await visit(ground.browser, ground.url, { colorScheme });
     const { page } = visited;
     expect(await findings(page)).toEqual([]);

@@ -255,7 +255,7 @@ describe('tus', () => {
     expect((await output((await convert(['upload_id', id], ['from_format', 'csv'])).data)).toString()).toContain('merlin');
   });
 
-  it('of many who send the same bytes at once takes them once', async () => {
+  it('takes the same bytes once of many clients that send them at the same time', async () => {
     const id = await create(TABLE.length);
     const statuses = (await Promise.all(Array.from({ length: 6 }, () => patch(id, 0, TABLE)))).map(({ status }) => status);
     expect(statuses.sort()).toEqual([204, 409, 409, 409, 409, 409]);
