@@ -4,19 +4,30 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The slowest first, as `make test` names them at its end: one that begins last would run alone when all others are done. */
 const SLOWEST = [
+  'test/integration/service/start.test.ts',
+  'test/integration/uploads/uploads.test.ts',
+  'test/integration/api/http.test.ts',
   'test/integration/hostile/office.test.ts',
   'test/integration/hostile/pdf.test.ts',
+  'test/integration/cluster/attempts.test.ts',
   'test/integration/catalog/tools-media.test.ts',
+  'test/integration/exec/residents-http.test.ts',
+  'test/integration/cluster/roles.test.ts',
+  'test/cluster/controller-survival.test.ts',
+  'test/integration/mcp/calls.test.ts',
+  'test/integration/catalog/charsets.test.ts',
+  'test/unit/sniff.test.ts',
   'test/integration/catalog/webpage.test.ts',
+  'test/cluster/secrets.test.ts',
+  'test/cluster/conversion-jobs.test.ts',
   'test/formats/image.test.ts',
   'test/integration/hostile/images.test.ts',
   'test/integration/catalog/options-sound.test.ts',
   'test/formats/media.test.ts',
-  'test/cluster/controller-survival.test.ts',
-  'test/integration/cluster/unwell.test.ts',
   'test/conformance/stores-nats.test.ts',
+  'test/cluster/crds.test.ts',
+  'test/integration/cluster/unwell.test.ts',
   'test/integration/cluster/survival.test.ts',
-  'test/integration/cluster/roles.test.ts',
 ];
 
 class SlowestFirst extends BaseSequencer {
