@@ -116,7 +116,8 @@ async function asked(args: string[]): Promise<{ readonly name: keyof typeof ROLE
     const { positionals, values } = parseArgs({ args, allowPositionals: true, options: { pool: { type: 'string' } } });
     const [name = 'local', ...more] = positionals;
     const isRole = (found: string): found is keyof typeof ROLES => Object.hasOwn(ROLES, found);
-    if (isRole(name) && more.length === 0 && (values.pool === undefined || name === 'worker')) return { name, pool: values.pool };
+    if (!isRole(name)) end(2, `filemill: there is no command "${name}"; filemill help lists them`);
+    if (more.length === 0 && (values.pool === undefined || name === 'worker')) return { name, pool: values.pool };
   } catch {
     // Told below, as whatever else is said wrongly.
   }

@@ -5,7 +5,7 @@ import { formatByExtension, formatByName } from '../catalog/formats.ts';
 import { distinctNames, numberedNames, SUFFIX } from '../catalog/names.ts';
 import { optionSchemas, readOptions } from '../catalog/options/options.ts';
 import { Failure } from '../errors.ts';
-import { CONVERT_FLAGS, type FileArguments, readFileArguments } from './files/arguments.ts';
+import { CONVERT_FLAGS, type FileArguments, inFlags, readFileArguments } from './files/arguments.ts';
 import { type LikelyWork, UsageError } from './files/converter.ts';
 import { openConverter } from './files/open.ts';
 import { type FileWork, runFiles } from './files/run.ts';
@@ -34,7 +34,7 @@ export function checkFields(read: () => unknown): void {
   try {
     read();
   } catch (error) {
-    throw error instanceof Failure ? new UsageError(error.message) : error;
+    throw error instanceof Failure ? new UsageError(inFlags(error.message)) : error;
   }
 }
 

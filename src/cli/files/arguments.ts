@@ -51,14 +51,19 @@ export const flagOf = (field: string): string => field.replaceAll('_', '-');
 export const isSwitch = (schema: z.ZodType): boolean => wordsOf(schema) === flag.description;
 const MOST_JOBS = 256;
 
+export const optionsOfFlags = (flags: Readonly<Record<string, Flag>>): ParseArgsOptionsConfig =>
+  Object.fromEntries(Object.entries(flags).map(([name, { type, short }]) => [name, short === undefined ? { type } : { type, short }]));
+
+/** Messages of the API name its fields: here they are flags. */
+export const inFlags = (message: string): string =>
+  message
+    .replace(/ in the field "file(?:s\[\])?"/g, '')
+    .replace(' in the field "password"', ' with --password-file')
+    .replace(/\bThe option ([a-z0-9_]+)(?= is )/g, (_, name: string) => `--${flagOf(name)}`);
+
 /** @param fields of the conversion or the tool @throws UsageError */
 export function readFileArguments(args: readonly string[], flags: Readonly<Record<string, Flag>>, fields: Fields): FileArguments {
-  const own = Object.fromEntries(
-    Object.entries({ ...COMMON_FLAGS, ...flags }).map(([name, { type, ...flag }]) => [
-      name,
-      'short' in flag ? { type, short: flag.short } : { type },
-    ]),
-  );
+  const own = optionsOfFlags({ ...COMMON_FLAGS, ...flags });
   const ofFields = Object.entries(fields).map(([name, schema]) => [flagOf(name), { type: isSwitch(schema) ? 'boolean' : 'string' }]);
   // A flag of the command comes before an option of the same name: a unit test says that there is none.
   const options = { ...Object.fromEntries(ofFields), ...own } as ParseArgsOptionsConfig;

@@ -38,9 +38,19 @@ export function helpOfFiles(command: string, args: readonly string[] = []): stri
   return [
     head,
     '',
-    ...(tool === undefined ? ['Examples', ...(EXAMPLES[command] ?? []).map((line) => `  ${line}`)] : []),
+    'Examples',
+    ...(tool === undefined ? (EXAMPLES[command] ?? []) : examplesOf(tool)).map((line) => `  ${line}`),
     ...flagsFor(command, tool),
   ].join('\n');
+}
+
+/** One that needs no more than its files, and one with a name for the result. */
+function examplesOf({ slug, files, accepts, answersText, input }: Tool): readonly string[] {
+  const end = accepts?.[0] ?? 'pdf';
+  const given = files.min > 1 ? `one.${end} two.${end}` : `in.${end}`;
+  const needed = Object.entries(input.shape).flatMap(([name, schema]) => (isRequired(schema) ? [`--${flagOf(name)} …`] : []));
+  const call = ['filemill tool', slug, given, ...needed].join(' ');
+  return [call, answersText ? `${call} --out out.txt` : `${call} --out results/`];
 }
 
 function flagsFor(command: string, tool: Tool | undefined): readonly string[] {
@@ -50,7 +60,7 @@ function flagsFor(command: string, tool: Tool | undefined): readonly string[] {
     const own = Object.entries(CONVERT_FLAGS).map(([name, flag]) => row(name, flag.means, 'short' in flag ? flag.short : undefined));
     return ['', 'Flags', ...own, ...common, '', 'Options', ...optionRows(optionSchemas), ...codes];
   }
-  if (tool !== undefined) return ['Options', ...optionRows(tool.input.shape, tool), '', 'Flags', ...common, ...codes];
+  if (tool !== undefined) return ['', 'Options', ...optionRows(tool.input.shape, tool), '', 'Flags', ...common, ...codes];
   if (command !== 'tool') return [];
   const known = tools.filter(({ takesPage }) => takesPage !== true).map(({ slug, summary }) => row(slug, summary, undefined, ''));
   return [

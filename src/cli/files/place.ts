@@ -53,7 +53,7 @@ export function openPlaces({ force }: { readonly force: boolean }, stdout: NodeJ
       if (destination.to === 'stdout') {
         const path = join(destination.spool, randomBytes(8).toString('hex'));
         await result.fill(path);
-        await pipeline(createReadStream(path), stdout, { end: false });
+        await pipeline(createReadStream(path), stdout, { end: false }).catch((error: unknown) => Promise.reject(writeProblem(error)));
         await rm(path);
         return '-';
       }

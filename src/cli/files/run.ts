@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Failure } from '../../errors.ts';
 import { mapConcurrently } from '../../streams/concurrency.ts';
+import { inFlags } from './arguments.ts';
 import type { Converter, FilesJob } from './converter.ts';
 import { EXIT } from './exit.ts';
 import { checkFree, checkSource, type Destination, FileProblem, openPlaces } from './place.ts';
@@ -49,7 +50,13 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
     if (!stopping.signal.aborted) stop('SIGTERM');
   };
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', hungUp);
-  process.stdout.on('error', hungUp);
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // Nobody reads it any more; otherwise, such as on a full disk, the user has to know.
+    if (error.code === 'EPIPE' || stopping.signal.aborted) return hungUp();
+    console.error(`filemill: standard output cannot be written (${error.code})`);
+    code = EXIT.failed;
+    stopping.abort(error);
+  });
   process.stderr.on('error', hungUp);
 
   const sourceOf = async (path: string): Promise<{ path: string; name: string; sizeBytes: number }> => {
@@ -109,7 +116,8 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
     } catch (error) {
       if (stopping.signal.aborted) return line.dropped();
       if (code === EXIT.done) code = EXIT.failed;
-      const problem = shownProblemOf(error);
+      const shown = shownProblemOf(error);
+      const problem = { ...shown, message: inFlags(shown.message) };
       line.failed(problem);
       if (json) print({ input: nameOf(inputs), error: problem });
     }
@@ -139,6 +147,12 @@ export function shownProblemOf(error: unknown): ShownProblem {
   const { code, message, details } = error as { code?: unknown; message?: unknown; details?: ShownProblem['details'] };
   if (error instanceof Error && error.name === 'ServerRefusal')
     return { code: String(code), message: String(message), details: details ?? {} };
+  // Results are written elsewhere: this is where sources are copied to, and converters work.
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return {
+      code: 'CANNOT_WRITE',
+      message: `There is no room for temporary files in ${process.env['TMPDIR'] ?? '/var/tmp'}; TMPDIR names another folder.`,
+    };
   if (process.env['LOG_LEVEL'] !== undefined) console.error(error);
   const { message: says, code: internal } = new Failure('INTERNAL_ERROR');
   return { code: internal, message: typeof code === 'string' ? `${says} (${code})` : says };

@@ -1,11 +1,12 @@
 /** `filemill convert` and `filemill tool` without a server: files in, files out, and nothing else left. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CommandFolder, commandFolder } from '../../kit/command.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
+import { checkout } from '../../kit/service.ts';
 import { eventually } from '../../kit/wire.ts';
 
 const RED = { r: 200, g: 30, b: 30 };
@@ -133,13 +134,20 @@ describe('filemill convert', () => {
     execFileSync('qpdf', ['--encrypt', 'sesame', 'owner', '256', '--', at('open.pdf'), at('locked.pdf')]);
     await writeFile(at('secret'), 'sesame\n');
     const without = await command.run(['convert', 'locked.pdf', 'a.txt']);
-    expect([without.code, without.stderr]).toEqual([1, expect.stringContaining('The file is encrypted')]);
+    expect([without.code, without.stderr]).toEqual([
+      1,
+      expect.stringContaining('The file is encrypted: send its password with --password-file'),
+    ]);
     expect((await command.run(['convert', 'locked.pdf', 'a.txt', '--password-file', 'secret'])).code).toBe(0);
     expect(await readFile(at('a.txt'), 'utf8')).toContain('kept words');
   });
 
   it.each([
-    ['an option out of bounds', ['convert', 'a.jpg', 'b.webp', '--img-quality', '101'], 'integer, 0 to 100'],
+    [
+      'an option out of bounds',
+      ['convert', 'a.jpg', 'b.webp', '--img-quality', '101'],
+      '--img-quality is "101"; expected integer, 0 to 100',
+    ],
     ['an unknown flag', ['convert', 'a.jpg', 'b.webp', '--img-qualty', '1'], "Unknown option '--img-qualty'"],
     ['an unknown format', ['convert', 'a.jpg', '--to', 'nope'], '"nope" is not a format'],
     ['no format', ['convert', 'a.jpg'], 'the target format is missing'],
@@ -150,6 +158,15 @@ describe('filemill convert', () => {
     const { code, stderr } = await command.run(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(says)]);
     expect(stderr).toContain('--help');
+  });
+
+  it('says that a disk is full, and ends with 1', async () => {
+    await writeFile(at('photo.jpg'), photo);
+    for (const args of ['- --to bmp', 'photo.png --json']) {
+      const line = `${join(checkout, 'scripts/filemill')} convert photo.jpg ${args} > /dev/full`;
+      const { status, stderr } = spawnSync('sh', ['-c', line], { cwd: command.folder, encoding: 'utf8' });
+      expect([status, stderr], args).toEqual([1, expect.stringContaining('written (ENOSPC)')]);
+    }
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('leaves nothing at %s', async (signal) => {
@@ -187,7 +204,15 @@ describe('filemill tool', () => {
     expect([each.code, each.stdout.toString().trim().split('\n')]).toEqual([0, [expect.any(String), expect.any(String)]]);
     for (const name of ['p-filemill.jpg', 'q-filemill.jpg']) expect((await sharp(at(name)).metadata()).width).toBe(32);
     const missing = await command.run(['tool', 'merge-pdf', 'a.pdf']);
-    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('needs 2 to')]);
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('merge-pdf takes 2 to 20 files, not 1')]);
+  });
+
+  it('takes flags before its name, and shows how it is called', async () => {
+    await writeFile(at('a.pdf'), pdf([['first']]));
+    const before = await command.run(['tool', '--out', 'small.pdf', '-q', 'compress-pdf', 'a.pdf']);
+    expect([before.code, await names()]).toEqual([0, ['a.pdf', 'small.pdf']]);
+    const help = (await command.run(['tool', 'merge-pdf', '--help'])).stdout.toString();
+    expect(help).toContain('Examples\n  filemill tool merge-pdf one.pdf two.pdf\n');
   });
 });
 
