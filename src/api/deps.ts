@@ -25,8 +25,10 @@ import type { ApiSettings } from './settings.ts';
 
 /** The page for browsers, as it was built. */
 export interface PageFiles {
-  /** HTML with `<base href="/">`. */
+  /** HTML with `<base href="/">` and an empty `<div id="app">`. */
   readonly document: string;
+  /** By language: what that element shows at `/`, with addresses that begin at `/`. */
+  readonly firstViews: ReadonlyMap<string, string>;
   /** By name, below `/assets/`: another content has another name. */
   readonly assets: ReadonlyMap<string, { readonly contentType: string; readonly bytes: Buffer }>;
 }

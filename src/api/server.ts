@@ -140,7 +140,7 @@ export function createServer(deps: ApiDeps): FastifyInstance {
   healthRoutes(app, deps);
   const buildDocs = docsRoutes(app, deps);
   const page = pageRoutes(app, deps);
-  entryRoutes(app, deps, page.send);
+  entryRoutes(app, deps, page.sendFirst);
   mcpRoutes(app, deps);
   prepareAnswers(app, deps, [page.build, buildFormats, buildTools, buildDocs]);
   servePipelined(app.server, newConnectionTurns(), (remote) => deps.limits.identify(remote, undefined).key);

@@ -1,109 +1,11 @@
-/** The page: its frame, and the view that the address names. */
-import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
-import { type ComponentChildren, render } from 'preact';
-import { at, pause } from './api/client.ts';
-import { ConvertPage } from './pages/convert.tsx';
-import { JobPage, JobsPage } from './pages/jobs.tsx';
-import { ToolPage, ToolsPage } from './pages/tools.tsx';
-import { Icon } from './parts/icon.tsx';
-import { Nothing } from './parts/nothing.tsx';
-import { href, path, watchAddress } from './route.ts';
+/** Starts the page: what the document shows of it already comes to life. */
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { watchAddress } from './route.ts';
 import './style.css';
-import { chooseLanguage, count, duration, t } from './words/words.ts';
-import { known, watchHistory } from './work/history.ts';
+import { chooseLanguage } from './words/words.ts';
+import { watchHistory } from './work/history.ts';
 import { removeCopied } from './work/sink.ts';
-
-function Nav({ view, children }: { view: string; children: ComponentChildren }) {
-  const current = path.value === view || (view !== '/' && path.value.startsWith(`${view}/`));
-  return (
-    <a href={href(view)} data-view={view} aria-current={current ? 'page' : undefined}>
-      {children}
-    </a>
-  );
-}
-
-/** Why the page waits, and how long still. */
-function PauseBar() {
-  const left = useSignal(0);
-  useSignalEffect(() => {
-    const now = pause.value;
-    if (now === undefined) return undefined;
-    const tick = () => {
-      left.value = Math.max(0, now.until - Date.now());
-    };
-    tick();
-    const timer = setInterval(tick, 1000);
-    return () => clearInterval(timer);
-  });
-  const now = pause.value;
-  return (
-    <div class="pause" role="status" hidden={now === undefined}>
-      {now !== undefined && (
-        <p>
-          <Icon name={now.why === 'lost' ? 'lost' : 'clock'} />
-          {now.why === 'lost' ? t('lostPause') : t(now.why === 'limit' ? 'limitPause' : 'busyPause', { time: duration(left.value) })}
-        </p>
-      )}
-    </div>
-  );
-}
-
-function View() {
-  const [, first = '', second, ...more] = path.value.split('/');
-  if (more.length === 0) {
-    if (first === '' && second === undefined) return <ConvertPage />;
-    if (first === 'tools') return second === undefined ? <ToolsPage /> : <ToolPage key={second} slug={second} />;
-    if (first === 'jobs') return second === undefined ? <JobsPage /> : <JobPage key={second} id={second} />;
-  }
-  return (
-    <Nothing
-      title={t('notFound')}
-      more={
-        <a class="button" href={href('/')} data-view="/">
-          {t('toStart')}
-        </a>
-      }
-    />
-  );
-}
-
-function App() {
-  const jobs = useComputed(() => known.value.length);
-  return (
-    <>
-      <header class="top">
-        <button
-          type="button"
-          class="skip"
-          // No link: its address would be that of the start page, wherever this is (`base`).
-          onClick={() => document.getElementById('content')?.focus()}
-        >
-          {t('skip')}
-        </button>
-        <a class="brand" href={href('/')} data-view="/">
-          <Icon name="brand" />
-          filemill
-        </a>
-        <nav aria-label={t('menu')}>
-          <Nav view="/">{t('convert')}</Nav>
-          <Nav view="/tools">{t('tools')}</Nav>
-          <Nav view="/jobs">
-            {t('jobs')}
-            {jobs.value > 0 && <span class="count">{count(jobs.value)}</span>}
-          </Nav>
-          <a href={at('docs')}>{t('api')}</a>
-        </nav>
-      </header>
-      <PauseBar />
-      <main id="content" tabIndex={-1}>
-        <View />
-      </main>
-      <footer class="foot">
-        <p>{t('kept')}</p>
-      </footer>
-    </>
-  );
-}
 
 watchAddress();
 watchHistory();

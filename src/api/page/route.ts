@@ -1,31 +1,37 @@
 /** The page for people: one document at each address of a view, and its files, which a browser keeps for good. */
+import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import type { ApiDeps } from '../deps.ts';
 import { prefixOf } from '../http/base-url.ts';
 import { encodedBody, latestOf, pack, sendEncoded } from '../http/encoded.ts';
 
-/** Nothing of another host, nothing in the document itself, and no text becomes script or markup. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' blob: data:",
-  "media-src 'self' blob:",
-  "connect-src 'self'",
-  // A PDF is shown by the browser's own viewer.
-  'frame-src blob:',
-  "base-uri 'self'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  // The rule by which the page makes a thread for PDF.js (web/src/work/pdf.ts).
-  'trusted-types filemill',
-].join('; ');
+/** Of the script, or the style, that was built into the document (CSP 3, §2.3.1). */
+function digestIn(document: string, start: string, end: string): string {
+  const text = document.split(start, 2)[1]?.split(end, 1)[0] ?? '';
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
+/** Nothing of another host, nothing in the document but what was built into it, and no text becomes script or markup. */
+const policyOf = (document: string): string =>
+  [
+    "default-src 'none'",
+    `script-src 'self' ${digestIn(document, '<script type="module">', '</script>')}`,
+    `style-src 'self' ${digestIn(document, '<style>', '</style>')}`,
+    "img-src 'self' blob: data:",
+    "media-src 'self' blob:",
+    "connect-src 'self'",
+    // A PDF is shown by the browser's own viewer.
+    'frame-src blob:',
+    "base-uri 'self'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    // The rule by which the page makes a thread for PDF.js (web/src/work/pdf.ts).
+    'trusted-types filemill',
+  ].join('; ');
 /** The thread of PDF.js reads strangers' files. Its policy lets it fetch scripts from here, and nothing else. */
 const THREAD_POLICY = "default-src 'none'; script-src 'self'";
 const HEADERS = {
-  'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',
   // The address of a job is its secret.
   'referrer-policy': 'no-referrer',
@@ -45,19 +51,38 @@ export const isForBrowser = ({ headers }: FastifyRequest): boolean => /\btext\/h
 export interface PageRoutes {
   /** Undefined where there is no page. */
   readonly send: SendPage | undefined;
+  /** The same with the first view in the document. */
+  readonly sendFirst: SendPage | undefined;
   /** Compresses what every visitor fetches, before anybody does. */
   readonly build: () => Promise<void>;
 }
 
 export function pageRoutes(app: FastifyInstance, deps: Pick<ApiDeps, 'page' | 'settings' | 'catalog'>): PageRoutes {
   const { page, settings } = deps;
-  if (page === undefined) return { send: undefined, build: async () => {} };
-  const { document } = page;
+  if (page === undefined) return { send: undefined, sendFirst: undefined, build: async () => {} };
+  const { document, firstViews } = page;
   const assets = new Map([...page.assets].map(([name, { contentType, bytes }]) => [name, encodedBody(contentType, bytes)]));
-  const below = latestOf((prefix) =>
-    encodedBody('text/html; charset=utf-8', document.replace('<base href="/"', `<base href="${prefix}/"`)),
+  const headers = { ...HEADERS, 'content-security-policy': policyOf(document) };
+  const below = latestOf((prefix) => encodedBody('text/html; charset=utf-8', documentBelow(document, prefix)));
+  const firstBelow = new Map(
+    [...firstViews].map(([language, view]) => [
+      language,
+      latestOf((prefix) => {
+        const shown = documentBelow(document, prefix).replace('<html lang="en">', `<html lang="${language}">`);
+        const linked = view.replaceAll(' href="/', ` href="${prefix}/`);
+        return encodedBody(
+          'text/html; charset=utf-8',
+          shown.replace('<div id="app">', (start) => start + linked),
+        );
+      }),
+    ]),
   );
-  const send: SendPage = (request, reply) => sendEncoded(request, reply.headers(HEADERS), below(prefixOf(settings, request.raw)));
+  const send: SendPage = (request, reply) => sendEncoded(request, reply.headers(headers), below(prefixOf(settings, request.raw)));
+  const sendFirst: SendPage = (request, reply) => {
+    const first = firstBelow.get(languageFor(request.headers['accept-language'], [...firstBelow.keys()]) ?? 'en') ?? below;
+    const vary = [reply.getHeader('vary') ?? [], 'Accept-Language'].flat().join(', ');
+    return sendEncoded(request, reply.headers({ ...headers, vary }), first(prefixOf(settings, request.raw)));
+  };
 
   app.get('/tools', COSTS, send);
   app.get<{ Params: { slug: string } }>('/tools/:slug', COSTS, (request, reply) => {
@@ -77,8 +102,20 @@ export function pageRoutes(app: FastifyInstance, deps: Pick<ApiDeps, 'page' | 's
   const usual = prefixOf(settings, { headers: {}, socket: { remoteAddress: undefined } });
   return {
     send,
+    sendFirst,
     async build() {
-      for (const body of [below(usual), ...assets.values()]) await pack(body);
+      for (const body of [below, ...firstBelow.values()].map((document) => document(usual))) await pack(body);
+      for (const body of assets.values()) await pack(body);
     },
   };
 }
+
+const documentBelow = (document: string, prefix: string): string => document.replace('<base href="/"', `<base href="${prefix}/"`);
+
+/** The first of a browser's languages that there is: browsers list them in their order (RFC 9110 §12.5.4), as `navigator.languages` does. */
+const languageFor = (accepted: string | undefined, languages: readonly string[]): string | undefined =>
+  (accepted ?? '')
+    .slice(0, 1_000)
+    .split(',')
+    .map((range) => range.trim().toLowerCase().split(/[-;]/, 1)[0] ?? '')
+    .find((language) => languages.includes(language));

@@ -24,7 +24,9 @@ export async function pageHere({ web }: Pick<Config, 'web'>, checkout: string, l
       const contentType = TYPES[extname(name)];
       if (contentType !== undefined) assets.set(name, { contentType, bytes: await readFile(join(folder, 'assets', name)) });
     }
-    return { document: await readFile(join(folder, 'index.html'), 'utf8'), assets };
+    const [document, views] = await Promise.all(['index.html', 'first.json'].map((name) => readFile(join(folder, name), 'utf8')));
+    const firstViews = new Map(Object.entries(JSON.parse(views ?? '') as Readonly<Record<string, string>>));
+    return { document: document ?? '', firstViews, assets };
   } catch (err) {
     log.warn({ err }, 'the page for browsers is not built (run `make web`): browsers are sent to /docs');
     return undefined;

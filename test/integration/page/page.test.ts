@@ -323,7 +323,9 @@ describe('the page', () => {
     const tabTo = async (name: RegExp) => {
       for (let n = 0; n < 40; n++) {
         await page.keyboard.press('Tab');
-        const text = await page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent");
+        const text = await page.evaluate(
+          '(({ labels, ariaLabel, textContent }) => labels?.[0]?.textContent ?? ariaLabel ?? textContent)(document.activeElement)',
+        );
         if (name.test(String(text))) return;
       }
       throw new Error(`no key leads to ${name}`);
@@ -331,7 +333,6 @@ describe('the page', () => {
     // Early: Chromium hands over a dialog only from a while after it was asked to.
     const chosen = page.waitForEvent('filechooser');
     await tabTo(/^Choose files$/);
-    // The button presses the hidden field.
     await page.keyboard.press('Enter');
     await (await chosen).setFiles(source);
     await page.locator('.task').waitFor();

@@ -99,7 +99,7 @@ export function ConvertPage() {
         <h1 tabIndex={-1}>{t('headline')}</h1>
         <p class="lead">{t('lead')}</p>
       </header>
-      <Intake add={(given) => void add(given)} many small={list.length > 0} />
+      <Intake add={(given) => void add(given)} small={list.length > 0} />
       {open.length > 0 && (
         <section class="panel" aria-label={t('allTo')}>
           <h2>{open.length > 1 ? t('allTo') : t('convertTo')}</h2>

@@ -226,7 +226,6 @@ function Present({ tool }: { tool: Tool }) {
         add={(given) => {
           pieces.value = [...pieces.value, ...given.map(pieceOf)].slice(0, together ? files.max : undefined);
         }}
-        many
         small={list.length > 0 || isPage}
         onlyUrl={isPage}
       />

@@ -31,12 +31,11 @@ async function filesOf(items: DataTransferItemList): Promise<File[]> {
 
 interface Given {
   readonly add: (given: readonly (File | string)[]) => void;
-  readonly many: boolean;
   readonly small: boolean;
   readonly onlyUrl?: boolean;
 }
 
-export function Intake({ add, many, small, onlyUrl = false }: Given) {
+export function Intake({ add, small, onlyUrl = false }: Given) {
   const [choose, folder, camera] = [useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null)];
   const over = useSignal(false);
   const said = useSignal('');
@@ -86,11 +85,15 @@ export function Intake({ add, many, small, onlyUrl = false }: Given) {
       removeEventListener('paste', paste);
     };
   }, [onlyUrl]);
-  const chosen = (event: { currentTarget: HTMLInputElement }) => {
-    latest.current([...(event.currentTarget.files ?? [])].filter(({ name }) => !name.startsWith('.')));
-    event.currentTarget.value = '';
+  const take = (input: HTMLInputElement) => {
+    latest.current([...(input.files ?? [])].filter(({ name }) => !name.startsWith('.')));
+    input.value = '';
   };
-  const open = (input: { readonly current: HTMLInputElement | null }) => () => input.current?.click();
+  const chosen = (event: { currentTarget: HTMLInputElement }) => take(event.currentTarget);
+  useEffect(() => {
+    // The document has the fields before the script that reads them.
+    for (const { current } of [choose, folder, camera]) if (current?.files?.length) take(current);
+  }, []);
   return (
     <section class={`intake${small ? ' small' : ''}${over.value ? ' over' : ''}`} aria-label={t('chooseFiles')}>
       {!onlyUrl && (
@@ -101,22 +104,21 @@ export function Intake({ add, many, small, onlyUrl = false }: Given) {
             <span>{t('orPaste')}</span>
           </p>
           <div class="ways">
-            <button type="button" class="button main" onClick={open(choose)}>
+            {/* Labels open a dialog before any script has come. */}
+            <label class="button main">
               {t('chooseFiles')}
-            </button>
-            {many && (
-              <button type="button" class="button" onClick={open(folder)}>
-                {t('chooseFolder')}
-              </button>
-            )}
-            <button type="button" class="button touch" onClick={open(camera)}>
+              <input ref={choose} type="file" class="unseen" multiple onChange={chosen} />
+            </label>
+            <label class="button">
+              {t('chooseFolder')}
+              {/* @ts-expect-error every browser knows it, and no standard */}
+              <input ref={folder} type="file" class="unseen" multiple webkitdirectory={true} onChange={chosen} />
+            </label>
+            <label class="button touch">
               {t('takePicture')}
-            </button>
+              <input ref={camera} type="file" class="unseen" accept="image/*" capture="environment" onChange={chosen} />
+            </label>
           </div>
-          <input ref={choose} type="file" hidden multiple={many} aria-label={t('chooseFiles')} onChange={chosen} />
-          {/* @ts-expect-error every browser knows it, and no standard */}
-          <input ref={folder} type="file" hidden multiple webkitdirectory={true} aria-label={t('chooseFolder')} onChange={chosen} />
-          <input ref={camera} type="file" hidden accept="image/*" capture="environment" aria-label={t('takePicture')} onChange={chosen} />
         </>
       )}
       <form

@@ -11,7 +11,7 @@ interface Catalog {
 }
 
 /** Each language has separate files, fetched when it is chosen. */
-const LANGUAGES: Readonly<Record<string, () => Promise<readonly [Words, Catalog?]>>> = {
+export const LANGUAGES: Readonly<Record<string, () => Promise<readonly [Words, Catalog?]>>> = {
   en: async () => [en],
   de: async () => {
     const [{ de }, { catalog }, { texts }, { translate }] = await Promise.all([

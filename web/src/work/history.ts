@@ -26,7 +26,7 @@ function read(): readonly Known[] {
     return [];
   }
 }
-export const known = signal<readonly Known[]>(read());
+export const known = signal<readonly Known[]>([]);
 
 function write(jobs: readonly Known[]): void {
   known.value = jobs.slice(0, MOST);
@@ -43,6 +43,7 @@ export function remember(job: Known): void {
 }
 export const forget = (id: string): void => write(read().filter((each) => each.id !== id));
 export function watchHistory(): void {
+  known.value = read();
   addEventListener('storage', ({ key }) => {
     if (key === KEY) known.value = read();
   });
