@@ -1,6 +1,6 @@
 /** Converts files: each to its own target, or all to one. */
 import { batch, signal, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { formats, loadDetails, loadFormats, optionsOf, sourceOf, usualTargets } from '../api/catalog.ts';
 import { Intake } from '../parts/intake.tsx';
 import { Options } from '../parts/options.tsx';
@@ -61,6 +61,7 @@ function requestFor(tasks: readonly Task[]): Request {
 
 export function ConvertPage() {
   const opened = useSignal(false);
+  const options = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
     document.title = `filemill: ${t('convert')}`;
     void loadFormats();
@@ -68,6 +69,8 @@ export function ConvertPage() {
   const list = tasks.value;
   const open = list.filter((task) => !isActive(task) && task.state.value.at !== 'done');
   const waiting = list.filter(({ state }) => state.value.at === 'ready');
+  // What failed or was cancelled comes again when nothing new waits.
+  const next = waiting.length > 0 ? waiting : open;
   const targets = [...new Set(open.map(({ target }) => target.value))];
   const sources = [...new Set(open.map(({ pieces }) => pieces.value[0]?.format))];
   useEffect(() => {
@@ -84,6 +87,13 @@ export function ConvertPage() {
   ].slice(0, 8);
   const all = [...new Set(open.flatMap(targetsOf))].sort();
   const begin = async (some: readonly Task[]) => {
+    const wrong = options.current?.querySelector<HTMLInputElement>('input:invalid');
+    if (wrong) {
+      // The browser says what is wrong, beside the field.
+      if (options.current !== null) options.current.open = true;
+      wrong.reportValidity();
+      return;
+    }
     // What has no effect on a file is not sent.
     if (Object.keys(values.value).length > 0)
       await Promise.all(
@@ -115,6 +125,7 @@ export function ConvertPage() {
             }
           />
           <details
+            ref={options}
             onToggle={(event) => {
               opened.value = event.currentTarget.open;
             }}
@@ -131,7 +142,7 @@ export function ConvertPage() {
                     key={target}
                     onSubmit={(event) => {
                       event.preventDefault();
-                      if (waiting.length > 0) void begin(waiting);
+                      void begin(next);
                     }}
                   >
                     {targets.length > 1 && <h3>{t('optionsFor', { name: target.toUpperCase() })}</h3>}
@@ -147,11 +158,9 @@ export function ConvertPage() {
                 );
               })}
           </details>
-          {waiting.length > 0 && (
-            <button type="button" class="button main large" onClick={() => void begin(waiting)}>
-              {t('start', { n: waiting.length })}
-            </button>
-          )}
+          <button type="button" class="button main large" onClick={() => void begin(next)}>
+            {t(next === waiting ? 'start' : 'retryAll', { n: next.length })}
+          </button>
         </section>
       )}
       <TaskList tasks={tasks} start={(task) => void begin([task])} />

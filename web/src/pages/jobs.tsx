@@ -2,6 +2,7 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Refusal } from '../api/client.ts';
+import { Copy } from '../parts/copy.tsx';
 import { sentenceOf } from '../parts/failure.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Nothing } from '../parts/nothing.tsx';
@@ -78,7 +79,6 @@ export function JobsPage() {
 export function JobPage({ id }: { id: string }) {
   const job = useSignal<Job | undefined>(undefined);
   const error = useSignal<Refusal | undefined>(undefined);
-  const copied = useSignal(false);
   const now = useNow();
   useEffect(() => {
     document.title = `filemill: ${t('job')}`;
@@ -133,17 +133,7 @@ export function JobPage({ id }: { id: string }) {
             {t('download')}
           </a>
         )}
-        <button
-          type="button"
-          class="button"
-          onClick={() => {
-            void navigator.clipboard?.writeText(location.href).then(() => {
-              copied.value = true;
-            });
-          }}
-        >
-          {t(copied.value ? 'linkCopied' : 'link')}
-        </button>
+        <Copy text={location.href} label={t('copyLink')} done={t('linkCopied')} />
         <button
           type="button"
           class="button"

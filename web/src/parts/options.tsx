@@ -17,6 +17,9 @@ const LABEL = 34;
 /** Where the description begins with what the option does. */
 const LABELS: Readonly<Record<string, string>> = { password: 'Password', img_rotate: 'Rotation' };
 
+/** What the field itself shows, and how a password may be written. */
+const UNTOLD = /^one of|true, false|#rrggbb|bytes of UTF-8/;
+
 interface Parts {
   readonly label: Told;
   readonly does: Told;
@@ -34,10 +37,12 @@ function partsOf(name: string, { description = '' }: Schema): Parts {
   const isLabel = named === undefined && first.length > 1 && first.length <= LABEL;
   const does = (isLabel ? more.join(' ') : means).trim();
   const translated = optionDoes(means.trim());
+  const told = optionTakes(UNTOLD.test(takes) ? '' : takes);
   return {
     label: optionLabel(name, isLabel ? first.slice(0, -1) : (named ?? title(name.replace(/^(img|video|audio|mp3|wav|ocr)_/, '')))),
     does: sentence(translated === undefined ? { text: does, lang: 'en' } : { text: translated, lang: undefined }),
-    takes: sentence(optionTakes(/^one of|true, false|#rrggbb/.test(takes) ? '' : takes)),
+    // No name of the API is left in a sentence for people.
+    takes: sentence({ ...told, text: told.text.replace('start_time', 'the start') }),
   };
 }
 

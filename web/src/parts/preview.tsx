@@ -44,7 +44,8 @@ function Compared({ before, after, name }: { before: string; after: string; name
         <img src={after} alt={`${name}: ${t('after')}`} />
         <img class="over" src={before} alt={`${name}: ${t('before')}`} onError={(event) => event.currentTarget.remove()} />
       </div>
-      <label>
+      {/* The picture has no direction of reading: before is on its left. */}
+      <label dir="ltr">
         <span>{t('before')}</span>
         <input
           type="range"

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { at } from '../api/client.ts';
 import { t } from '../words/words.ts';
+import { Copy } from './copy.tsx';
 
 export interface Request {
   readonly path: string;
@@ -85,7 +86,6 @@ type Language = keyof typeof LANGUAGES;
 
 export function AsRequest({ requests }: { requests: readonly Request[] }) {
   const language = useSignal<Language>('curl');
-  const copied = useSignal(false);
   const text = LANGUAGES[language.value](requests);
   return (
     <details class="request">
@@ -100,23 +100,12 @@ export function AsRequest({ requests }: { requests: readonly Request[] }) {
             aria-pressed={each === language.value}
             onClick={() => {
               language.value = each;
-              copied.value = false;
             }}
           >
             {each}
           </button>
         ))}
-        <button
-          type="button"
-          class="button end"
-          onClick={() => {
-            void navigator.clipboard?.writeText(text).then(() => {
-              copied.value = true;
-            });
-          }}
-        >
-          {t(copied.value ? 'copied' : 'copy')}
-        </button>
+        <Copy end text={text} label={t('copy')} done={t('copied')} />
       </div>
       <pre tabIndex={0} dir="ltr">
         <code>{text}</code>

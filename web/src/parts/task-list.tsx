@@ -22,6 +22,7 @@ export function TaskList({ tasks, start, paint }: Given) {
     const { job_id: id, created_at: created, output } = value.job;
     return [{ id, name: output.filename, bytes: output.size_bytes, created }];
   });
+  const active = list.filter(isActive);
   const remove = (task: Task) => {
     stop(task);
     tasks.value = tasks.value.filter((each) => each !== task);
@@ -35,7 +36,12 @@ export function TaskList({ tasks, start, paint }: Given) {
       </ul>
       <div class="after">
         {(packing || results.length > 1) && <DownloadAll tasks={tasks} results={results} />}
-        {!packing && !list.some(isActive) && (
+        {active.length > 1 && (
+          <button type="button" class="button" onClick={() => active.forEach(stop)}>
+            {t('cancelAll')}
+          </button>
+        )}
+        {!packing && active.length === 0 && (
           <button
             type="button"
             class="button"
