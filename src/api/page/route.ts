@@ -6,7 +6,7 @@ import type { ApiDeps } from '../deps.ts';
 import { prefixOf } from '../http/base-url.ts';
 import { encodedBody, latestOf, pack, sendEncoded } from '../http/encoded.ts';
 
-/** Of the script, or the style, that was built into the document (CSP 3, §2.3.1). */
+/** The policy's word for the script, or the style, that was built into the document (CSP 3, §2.3.1). */
 function digestIn(document: string, start: string, end: string): string {
   const text = document.split(start, 2)[1]?.split(end, 1)[0] ?? '';
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

@@ -51,7 +51,7 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
   };
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', hungUp);
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // Nobody reads it any more; otherwise, such as on a full disk, the user has to know.
+    // Its reader has gone. Anything else, such as a full disk, the user has to know.
     if (error.code === 'EPIPE' || stopping.signal.aborted) return hungUp();
     console.error(`filemill: standard output cannot be written (${error.code})`);
     code = EXIT.failed;
