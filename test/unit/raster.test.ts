@@ -1,4 +1,4 @@
-/** DDS and JPEG-LS as other programs write them, against what other programs read in them. */
+/** DDS, JPEG-LS, XCF and FITS as other programs write them, against what other programs read in them. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,11 +7,14 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
 import { decodeDds } from '../../src/exec/programs/raster/dds.ts';
+import { decodeFits } from '../../src/exec/programs/raster/fits.ts';
 import { decodeJpegLs } from '../../src/exec/programs/raster/jpeg-ls.ts';
 import { bc6h, bc7 } from '../../src/exec/programs/raster/partitioned.ts';
 import { writePng } from '../../src/exec/programs/raster/png.ts';
+import { decodeXcf } from '../../src/exec/programs/raster/xcf.ts';
 import { Unfit } from '../../src/exec/programs/values/value.ts';
 import { blockDds, ddsOf } from '../kit/fixtures/dds.ts';
+import { gimp } from '../kit/fixtures/xcf.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'filemill-raster-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -224,6 +227,110 @@ describe('DDS', () => {
   });
 });
 
+describe('XCF', () => {
+  const one = (...pixel: readonly number[]) => ({ width: 1, height: 1, pixels: Buffer.from(pixel) });
+  const pixelOf = (file: Buffer): number[] => [...decodeXcf(file).samples];
+
+  it.each([3, 7, 10, 11, 12, 14, 20])('of version %i is read, as it is stored and packed', (version) => {
+    const pixels = Buffer.from([180, 70, 60, 255, 10, 20, 30, 128]);
+    for (const compression of [0, 2] as const) {
+      const { samples, ...size } = decodeXcf(gimp({ version, compression }, [2, 1], [{ width: 2, height: 1, pixels, transparent: true }]));
+      expect(size).toMatchObject({ width: 2, height: 1, channels: 4 });
+      expect([...samples]).toEqual([...pixels]);
+    }
+  });
+
+  it.each([
+    [11, 250, 2],
+    [12, 250, 2],
+    [11, 600, 4],
+    [12, 600, 4],
+    [14, 650, 4],
+  ])('of version %i keeps more than 8 bits (precision %i)', (version, precision, bytes) => {
+    const pixels = Buffer.alloc(3 * bytes);
+    const little = version < 12;
+    for (const [channel, value] of [0.2140411, 0, 1].entries()) {
+      if (bytes === 4) pixels[little ? 'writeFloatLE' : 'writeFloatBE'](value, channel * 4);
+      else pixels[little ? 'writeUInt16LE' : 'writeUInt16BE'](Math.round(value * 65_535), channel * 2);
+    }
+    const [grey = 0, ...others] = pixelOf(gimp({ version, precision }, [1, 1], [{ width: 1, height: 1, pixels }]));
+    expect(Math.abs(grey - (precision === 600 ? 32_768 : 14_027))).toBeLessThan(3);
+    expect(others).toEqual([0, 65_535, 65_535]);
+  });
+
+  it('is what its visible layers show together', () => {
+    const below = one(200, 100, 0);
+    const shown = (...layers: Parameters<typeof gimp>[2]) => pixelOf(gimp({ version: 11 }, [1, 1], layers)).slice(0, 3);
+    expect(shown({ ...one(0, 0, 255), opacity: 51 }, below)).toEqual([160, 80, 51]);
+    expect(shown({ ...one(0, 0, 255), hidden: true }, below)).toEqual([200, 100, 0]);
+    expect(shown({ ...one(0, 0, 255), left: 1 }, below)).toEqual([200, 100, 0]);
+    expect(shown({ ...one(0, 0, 255), left: -1 }, below)).toEqual([200, 100, 0]);
+    expect(shown({ ...one(0, 0, 255), mask: Buffer.from([0]) }, below)).toEqual([200, 100, 0]);
+    expect(shown({ ...one(51, 255, 9), mode: 3 }, below)).toEqual([40, 100, 0]);
+    expect(shown({ ...one(100, 200, 9), mode: 10 }, below)).toEqual([200, 200, 9]);
+    const group = { ...one(1, 2, 3), group: true, path: [0] } as const;
+    const inside = { ...one(0, 0, 255), path: [0, 0] };
+    expect(shown({ ...group, hidden: true }, inside, below)).toEqual([200, 100, 0]);
+    expect(shown(group, inside, below)).toEqual([0, 0, 255]);
+    // Half of the light, not of the number.
+    expect(shown({ ...one(255, 255, 255), mode: 28, opacity: 128 }, one(0, 0, 0))).toEqual([188, 188, 188]);
+  });
+
+  it('tells of layers that it cannot lay as the file says', () => {
+    const modes = (mode: number) =>
+      decodeXcf(gimp({ version: 11 }, [1, 1], [{ ...one(1, 2, 3), mode }, one(0, 0, 0)])).warnings?.length ?? 0;
+    expect([modes(3), modes(28), modes(38)]).toEqual([0, 0, 1]);
+  });
+
+  it('is refused where pixels are missing', () => {
+    const file = gimp({ version: 11 }, [1, 1], [one(1, 2, 3)]);
+    expect(refusal(() => decodeXcf(gimp({ version: 11 }, [1, 1], [{ width: 9, height: 9, pixels: Buffer.alloc(9) }])))).toBe(
+      'corrupt_input',
+    );
+    expect(refusal(() => decodeXcf(file.subarray(0, 20)))).toBe('corrupt_input');
+  });
+});
+
+describe('FITS', () => {
+  const unit = (cards: Readonly<Record<string, string | number>>, data: Buffer): Buffer => {
+    const lines = Object.entries(cards).map(([name, value]) => `${name.padEnd(8)}= ${String(value).padStart(20)} / told`.padEnd(80));
+    const head = Buffer.from([...lines, 'END'.padEnd(80)].join('').padEnd(2880));
+    return Buffer.concat([head, data, Buffer.alloc(2880 - (data.length % 2880))]);
+  };
+  const plane = { SIMPLE: 'T', NAXIS: 2, NAXIS1: 2, NAXIS2: 1 };
+  const floats = (...values: readonly number[]) =>
+    Buffer.concat(values.map((value) => Buffer.from(new Float32Array([value]).buffer).reverse()));
+  const samplesOf = (file: Buffer): number[] => [...decodeFits(file).samples];
+
+  it.each([
+    ['bytes are shown as they are', { ...plane, BITPIX: 8 }, Buffer.from([0, 128]), [0, 32_896]],
+    ['whole numbers', { ...plane, BITPIX: 16, NAXIS1: 3 }, Buffer.from([0xff, 0xfe, 0, 0, 0, 6]), [0, 16_384, 65_535]],
+    ['numbers without a sign', { ...plane, BITPIX: 16, BZERO: 32_768 }, Buffer.from([0x80, 0, 0x7f, 0xff]), [0, 65_535]],
+    ['a range that is told', { ...plane, BITPIX: 16, DATAMIN: 0, DATAMAX: 510 }, Buffer.from([0, 255, 0, 0]), [32_768, 0]],
+    ['what was not measured', { ...plane, BITPIX: 16, NAXIS1: 3, BLANK: 99 }, Buffer.from([0, 1, 0, 99, 0, 3]), [0, 0, 65_535]],
+    ['floats', { ...plane, BITPIX: -32, NAXIS1: 4 }, floats(-7, Number.NaN, -5, Infinity), [0, 0, 65_535, 65_535]],
+    [
+      'colours, from the lowest row',
+      { ...plane, BITPIX: 8, NAXIS: 3, NAXIS1: 1, NAXIS2: 2, NAXIS3: 3 },
+      Buffer.from([0, 255, 255, 0, 0, 0]),
+      [65_535, 0, 0, 0, 65_535, 0],
+    ],
+  ] as const)('%s: the lowest is black, the highest white', (_, cards, data, wanted) => {
+    expect(samplesOf(unit(cards, data))).toEqual(wanted);
+  });
+
+  it('behind a head without a picture, or a table, is found', () => {
+    const empty = unit({ SIMPLE: 'T', BITPIX: 8, NAXIS: 0 }, Buffer.alloc(0)).subarray(0, 2880);
+    const table = unit({ XTENSION: "'BINTABLE'", BITPIX: 8, NAXIS: 2, NAXIS1: 40, NAXIS2: 2, PCOUNT: 100, GCOUNT: 1 }, Buffer.alloc(180));
+    const image = unit({ ...plane, XTENSION: "'IMAGE   '", BITPIX: 8 }, Buffer.from([0, 255]));
+    expect(samplesOf(Buffer.concat([empty, table, image]))).toEqual([0, 65_535]);
+    expect(refusal(() => decodeFits(Buffer.concat([empty, table])))).toBe('unsupported_variant');
+    expect(refusal(() => decodeFits(unit({ ...plane, BITPIX: 8, ZIMAGE: 'T' }, Buffer.alloc(2))))).toBe('unsupported_variant');
+    expect(refusal(() => decodeFits(unit({ ...plane, BITPIX: 32, NAXIS1: 5000 }, Buffer.alloc(2))))).toBe('corrupt_input');
+    expect(refusal(() => decodeFits(unit({ ...plane, BITPIX: 7 }, Buffer.alloc(2))))).toBe('corrupt_input');
+  });
+});
+
 it.each([
   [1, 8],
   [3, 8],
@@ -242,4 +349,11 @@ it.each([
     .toBuffer({ resolveWithObject: true });
   expect(read.info).toMatchObject({ width, height, channels });
   expect(read.data.equals(Buffer.from(samples.buffer))).toBe(true);
+});
+
+it('a PNG has the colour profile of the picture', async () => {
+  const profile = readFileSync('/usr/share/color/icc/ghostscript/srgb.icc');
+  const path = join(folder, 'profile.png');
+  await writePng(path, { width: 1, height: 1, channels: 3, samples: new Uint8Array(3), profile });
+  expect((await sharp(path).metadata()).icc).toEqual(profile);
 });

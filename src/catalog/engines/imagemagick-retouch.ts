@@ -14,7 +14,7 @@ import { engine as raster } from './raster.ts';
 import { EDITS, engine as sharp, talk } from './sharp.ts';
 
 /** The engines that read and write a format; ImageMagick for all others. */
-const READ_BY: Readonly<Record<string, Engine>> = { heic: heif, jxl, dds: raster };
+const READ_BY: Readonly<Record<string, Engine>> = { heic: heif, jxl, dds: raster, fits: raster };
 const WRITTEN_BY: Readonly<Record<string, Engine>> = { heic: heif, jxl };
 const editable = sharp.conversions.flatMap(({ source, target }) => (source === target ? [source] : []));
 const FORMATS = [...Object.keys(READERS).filter((id) => WRITERS[id] !== undefined && !editable.includes(id)), ...Object.keys(READ_BY)];

@@ -10,6 +10,9 @@ import { explain } from './imagemagick/explain.ts';
 import { CONVERT, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
 import { SRGB_BASE64 } from './imagemagick/srgb.ts';
 
+/** Version 6 writes what it has read of EXIF into a PNG as texts, too. */
+const WORDLESS = ['-define', 'png:exclude-chunk=date,tIME,tEXt,zTXt,iTXt,eXIf'] as const;
+
 /** Sides of the pictures in an icon, px; Windows uses the nearest. */
 const ICON_SIDES = [16, 32, 48, 64, 128, 256] as const;
 
@@ -93,6 +96,7 @@ function converted(task: Task, said: readonly string[] = []): Plan {
             ? ['(', '-clone', '0', '-crop', '1x1+0+0', '+repage', '-write', `png:${carrier}`, '+delete', ')']
             : []),
           ...(writer?.encode ?? []),
+          ...(options.strip_metadata ? WORDLESS : []),
           ...(target === 'ico' ? icon(picture.width, picture.height) : []),
           ...(apart ? ['+adjoin', '-scene', '1'] : []),
           `${writer?.coder}:${apart ? `${output}/out-%04d.${target}` : result}`,

@@ -1,4 +1,7 @@
-/** DDS in all its kinds, and JPEG-LS, by a program of our own: ImageMagick 6 reads the oldest kinds of DDS alone, and FFmpeg neither deep colours of JPEG-LS nor those sample by sample. */
+/**
+ * Pictures that a program of our own reads: ImageMagick 6 reads the oldest kinds of DDS and of GIMP's XCF alone, makes black of many a FITS, and
+ * FFmpeg reads neither deep colours of JPEG-LS nor those sample by sample.
+ */
 import { conversionFailed } from '../../errors.ts';
 import { type Engine, everyPair, type Facts } from '../engine.ts';
 import { DDS, JLS } from '../known-good.ts';
@@ -11,7 +14,7 @@ export const engine: Engine = {
   role: 'image',
   toolchains: ['image', 'pdf'],
   binaries: { raster: { at: ['program:raster.ts'] } },
-  conversions: everyPair(['dds', 'jls'], ['png'], { rank: 90 }),
+  conversions: [...everyPair(['dds', 'jls', 'fits'], ['png'], { rank: 90 }), { source: 'xcf', target: 'png', rank: 90, loses: ['layers'] }],
   trials: [
     { file: DDS, target: 'png' },
     { file: JLS, target: 'png' },

@@ -1,11 +1,17 @@
 /** libvips, through sharp: converts between the common picture formats, with edits; keeps colours and animations. */
-import { type ConversationStep, type Conversion, type Engine, everyPair, type Plan, type Task } from '../engine.ts';
+import { type Binary, type ConversationStep, type Conversion, type Engine, everyPair, type Plan, type Task } from '../engine.ts';
 import { PNG } from '../known-good.ts';
 import { SHOWN } from '../options/edits.ts';
 import { type Options, PICTURE_EDITS } from '../options/options.ts';
 import { CARRIER, carryExif, EXIF } from '../planning/exif.ts';
 import { conversationAbout } from './libvips/convert.ts';
 import type { ImageRequest } from './libvips/request.ts';
+
+export const VIPS: Binary = {
+  at: ['native:vips-server'],
+  version: { args: ['--version'], pattern: /libvips (\d+\.\d+\.\d+)/ },
+  resident: true,
+};
 
 /** Not HEIC, for which sharp's libvips has no decoder, and not SVG, which could read files here. */
 const FORMATS = ['png', 'jpg', 'webp', 'gif', 'tiff', 'avif'];
@@ -23,10 +29,7 @@ export const engine: Engine = {
   name: 'libvips (sharp)',
   role: 'image',
   toolchains: ['image', 'office'],
-  binaries: {
-    vips: { at: ['native:vips-server'], version: { args: ['--version'], pattern: /libvips (\d+\.\d+\.\d+)/ }, resident: true },
-    exif: EXIF,
-  },
+  binaries: { vips: VIPS, exif: EXIF },
   conversions: [
     ...everyPair(
       FORMATS,

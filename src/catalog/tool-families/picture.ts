@@ -6,11 +6,15 @@ import { optionSchemas } from '../options/options.ts';
 import { type Input, ONE_FILE, type Tool } from '../tool.ts';
 
 /** Formats with their own engines. */
-const OWN = ['avif', 'heic', 'jxl', 'dds'];
+const OWN = ['avif', 'heic', 'jxl', 'dds', 'fits'];
+/** Only read. */
+const READ = ['xcf'];
 
 /** Every picture format that some engine reads, but for rare ones: they are converted to a usual one first. */
 export const PICTURES: readonly string[] = [...formats.values()]
-  .filter(({ id, family, use }) => family === 'image' && use !== 'rare' && (READERS[id] !== undefined || OWN.includes(id)))
+  .filter(
+    ({ id, family, use }) => family === 'image' && use !== 'rare' && (READERS[id] !== undefined || OWN.includes(id) || READ.includes(id)),
+  )
   .map(({ id }) => id);
 
 /** Formats that can also be written; others become PNG. */

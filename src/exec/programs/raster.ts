@@ -1,15 +1,17 @@
 /**
  * Reads pictures that no program of the image has a reader for.
  *
- *   raster.ts inspect INPUT.(dds|jls)
- *   raster.ts decode INPUT.(dds|jls) OUTPUT.png
+ *   raster.ts inspect INPUT.(dds|jls|xcf|fits)
+ *   raster.ts decode INPUT.(dds|jls|xcf|fits) OUTPUT.png
  *
  * `inspect` prints a line of JSON: `{"width", "height"}`, px. Where a picture is refused, the answer says why.
  */
 import { readFileSync } from 'node:fs';
 import { decodeDds, surfaceOf } from './raster/dds.ts';
+import { decodeFits, pictureIn } from './raster/fits.ts';
 import { decodeJpegLs, frameOf } from './raster/jpeg-ls.ts';
 import { type Raster, withoutIdleAlpha, writePng } from './raster/png.ts';
+import { canvasOf, decodeXcf } from './raster/xcf.ts';
 import { answering } from './values/answer.ts';
 import { beyond } from './values/value.ts';
 
@@ -24,6 +26,8 @@ interface Reader {
 const READERS: Readonly<Record<string, Reader>> = {
   dds: { size: surfaceOf, decode: decodeDds },
   jls: { size: frameOf, decode: decodeJpegLs },
+  xcf: { size: canvasOf, decode: decodeXcf },
+  fits: { size: pictureIn, decode: decodeFits },
 };
 
 const [verb = '', input = '', output = ''] = process.argv.slice(2);
@@ -34,7 +38,11 @@ await answering(async () => {
   if (reader === undefined) throw new Error(`no reader for ${input}`);
   const { width, height } = reader.size(bytes);
   if (width * height > MAX_PIXELS) throw beyond('pixels', MAX_PIXELS, width * height);
-  if (verb === 'inspect') process.stdout.write(`${JSON.stringify({ width, height })}\n`);
-  else await writePng(output, withoutIdleAlpha(reader.decode(bytes)));
-  return [];
+  if (verb === 'inspect') {
+    process.stdout.write(`${JSON.stringify({ width, height })}\n`);
+    return [];
+  }
+  const raster = reader.decode(bytes);
+  await writePng(output, withoutIdleAlpha(raster));
+  return raster.warnings ?? [];
 });

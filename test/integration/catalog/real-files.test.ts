@@ -16,15 +16,19 @@ import {
   inWideGamut,
   jpegLs,
   measuredTiff,
+  namedHeic,
   phoneHeic,
   photo,
   picture,
   pixmap,
   QUARTERS,
+  renderedExr,
   TITLE,
   targa,
   textureDds,
+  WIDTH,
 } from '../../kit/fixtures/photos.ts';
+import { gimp } from '../../kit/fixtures/xcf.ts';
 import { decode } from '../../kit/judges/pixels.ts';
 import { coloursOf, distance, expectQuarters, shownBy } from '../../kit/judges/quarters.ts';
 import { unzip } from '../../kit/judges/text.ts';
@@ -49,7 +53,7 @@ const codes = (job: { warnings: readonly { code: string }[] }) => job.warnings.m
 describe('a photo that the camera stored turned or mirrored', () => {
   it.each([1, 2, 3, 4, 5, 6, 7, 8])('of EXIF orientation %i is upright in every format', async (orientation) => {
     const file = await photo(await aFolder(), orientation);
-    for (const target of ['png', 'bmp', 'jp2', 'avif', 'pdf', 'jxl', 'heic', 'webp', 'tga', 'jpg']) {
+    for (const target of ['png', 'bmp', 'jp2', 'avif', 'pdf', 'jxl', 'heic', 'webp', 'tga', 'jpg', 'qoi']) {
       if (orientation > 2 && orientation !== 6 && !['png', 'bmp', 'jp2'].includes(target)) continue;
       const { path } = await to(file, target);
       await expectQuarters(path, target, target === 'pdf' ? 40 : 25).catch((error: unknown) => {
@@ -78,7 +82,8 @@ describe('colours', () => {
   it.each(['png', 'tiff', 'jpg'])('of a wide-gamut %s stay right', async (source) => {
     const file = await inWideGamut(await aFolder(), `wide.${source}`);
     await expect(expectQuarters(file, source)).rejects.toThrow('quarter');
-    for (const target of ['png', 'jpg', 'bmp', 'webp', 'jp2', 'tga', 'pdf']) {
+    // Rare formats are made of common ones alone.
+    for (const target of ['png', 'jpg', 'bmp', 'webp', 'jp2', 'tga', 'pdf', ...(source === 'tiff' ? [] : ['qoi', 'jls', 'exr'])]) {
       if (target === source) continue;
       await expectQuarters((await to(file, target)).path, target, target === 'pdf' ? 40 : 25);
     }
@@ -131,6 +136,29 @@ describe('colours', () => {
     expect([silent.includes(ARTIST), silent.includes(TITLE)]).toEqual([false, false]);
   });
 
+  it.each(['png', 'jpg', 'jp2', 'webp'])('and no words of a HEIC whose EXIF has a name are in %s, where that is asked', async (target) => {
+    const file = await namedHeic(await aFolder());
+    const [told, silent] = await Promise.all(
+      [{}, { strip_metadata: 'true' }].map(async (fields: Readonly<Record<string, string>>) =>
+        readFile((await to(file, target, fields)).path),
+      ),
+    );
+    expect([told?.includes('Ansel'), silent?.includes('Ansel')]).toEqual([target !== 'jp2', false]);
+  });
+
+  it.each(['png', 'jpg', 'webp'])('of a rendered EXR are right in %s where it is half transparent', async (target) => {
+    for (const opacity of [1, 0.5]) {
+      const found = await shownBy((await to(await renderedExr(await aFolder(), opacity), target)).path, target);
+      const alpha = found.pixels[(16 * WIDTH + 24) * 4 + 3] ?? -1;
+      expect(Math.abs(alpha - (target === 'jpg' ? 1 : opacity) * 255)).toBeLessThan(3);
+      for (const [place, colour] of coloursOf(found).entries()) {
+        const seen = place % 2 === 0 && target === 'jpg' ? opacity : 1;
+        const wanted = (QUARTERS[place] ?? [0, 0, 0]).map((value) => value * seen + 255 * (1 - seen)) as [number, number, number];
+        expect(distance(colour, wanted), `${target}, quarter ${place}, ${opacity}`).toBeLessThan(25);
+      }
+    }
+  });
+
   it.each(['png', 'jpg', 'webp', 'ppm', 'bmp'])(
     'as floats in JPEG XL and TIFF are the same in %s, and white is the brightest',
     async (target) => {
@@ -153,7 +181,8 @@ describe('colours', () => {
 
   it.each([true, false])('of a CMYK JPEG (profile: %s) become those of the screen', async (profile) => {
     const file = await inCmyk(await aFolder(), profile);
-    for (const target of ['png', 'jpg', 'bmp', 'pdf', 'webp']) await expectQuarters((await to(file, target)).path, target, 48);
+    for (const target of ['png', 'jpg', 'bmp', 'pdf', 'webp', 'qoi', 'jls', 'exr'])
+      await expectQuarters((await to(file, target)).path, target, 48);
   });
 
   it.each(['png', 'jpg', 'bmp', 'webp'])('of a CMYK PSD with a profile are right in %s', async (target) => {
@@ -165,6 +194,12 @@ describe('colours', () => {
     for (const target of ['tiff', 'jpg', 'webp', 'bmp', 'jp2', 'avif', 'heic', 'jxl'])
       await expectQuarters((await to(file, target)).path, target);
     expect((await sharp((await to(file, 'tiff')).path).metadata()).depth).toBe('ushort');
+    const grey = await picture(await aFolder(), 'grey.png', ['-colorspace', 'Gray', '-depth', '16', '-define', 'png:bit-depth=16'], 'png');
+    const { stdout } = await run('/usr/bin/ffprobe', [
+      ...['-v', 'error', '-f', 'jpegls_pipe', '-show_entries', 'stream=pix_fmt', '-of', 'csv=p=0'],
+      (await to(grey, 'jls')).path,
+    ]);
+    expect(stdout.trim()).toBe('gray16le');
   });
 
   it.each(['png', 'jpg', 'webp', 'gif', 'avif', 'heic', 'jxl', 'bmp', 'pdf'])('of a palette PNG reach %s', async (target) => {
@@ -186,7 +221,7 @@ describe('transparency', () => {
 
   it.each(['colour', 'grey'])('of a %s PNG is kept where the target has it', async (kind) => {
     const file = await half(await aFolder(), kind);
-    for (const target of ['webp', 'avif', 'gif', 'tiff', 'jp2', 'tga', 'heic', 'jxl', 'ico']) {
+    for (const target of ['webp', 'avif', 'gif', 'tiff', 'jp2', 'tga', 'heic', 'jxl', 'ico', 'qoi']) {
       const found = await shownBy((await to(file, target)).path, target);
       const opacity = (x: number) =>
         found.pixels[(Math.floor(found.height * 0.4) * found.width + Math.floor(found.width * x)) * 4 + 3] ?? -1;
@@ -207,7 +242,7 @@ describe('transparency', () => {
     expect(distance(seen, QUARTERS[1] ?? [0, 0, 0])).toBeLessThan(20);
   });
 
-  it.each(['jpg', 'bmp', 'ppm', 'pdf'])('is laid on the background in %s', async (target) => {
+  it.each(['jpg', 'bmp', 'ppm', 'pdf', 'jls', 'exr'])('is laid on the background in %s', async (target) => {
     const file = await half(await aFolder(), 'colour');
     for (const [background, wanted] of [
       [undefined, [255, 255, 255]],
@@ -242,6 +277,22 @@ describe('a picture as other programs write it', () => {
     bytes[bytes.indexOf('\xff\xc0', 0, 'latin1') + 4] = 12;
     await writeFile(file, bytes);
     expect((await convert(service.url, file, target)).error?.details).toMatchObject({ reason: 'unsupported_variant' });
+  });
+
+  it.each(['png', 'jpg', 'bmp', 'heic'])('is read from a GIMP file of version 12 with 16 bits to %s, of all its layers', async (target) => {
+    const pixels = (await readFile(await pixmap(await aFolder()))).subarray(-WIDTH * 64 * 3);
+    const deep = Buffer.from([...pixels].flatMap((value) => [value, value]));
+    const layer = (left: number, width: number) => ({
+      ...{ width, height: 64, left },
+      pixels: Buffer.concat(
+        Array.from({ length: 64 }, (_, row) => deep.subarray((row * WIDTH + left) * 6, (row * WIDTH + left + width) * 6)),
+      ),
+    });
+    const file = join(await aFolder(), 'layers.xcf');
+    await writeFile(file, gimp({ version: 12, precision: 250, compression: 2 }, [WIDTH, 64], [layer(0, 48), layer(32, 64)]));
+    const { path } = await to(file, target);
+    await expectQuarters(path, target);
+    if (target === 'png') expect((await sharp(path).metadata()).depth).toBe('ushort');
   });
 
   it.each(['scan.jls', 'scan.jpg'])('is read from JPEG-LS named %s', async (name) => {
@@ -291,12 +342,18 @@ describe('a picture as other programs write it', () => {
     [8, 2],
     [16, 2],
     [32, 1],
+    [32, 2],
   ] as const)('keeps its greys from a TIFF of %i bits, kind %i', async (bits, kind) => {
     const file = await measuredTiff(await aFolder(), bits, kind);
     for (const target of ['png', 'jpg'])
       for (const [place, [grey]] of coloursOf(await shownBy((await to(file, target)).path, target)).entries())
         expect(Math.abs(grey - (QUARTERS[place]?.[1] ?? 0)), `${target}, quarter ${place}`).toBeLessThan(5);
   });
+});
+
+it('a TIFF of six channels is no damaged one', async () => {
+  const file = await measuredTiff(await aFolder(), 8, 1, [0, 1, 2, 0, 1, 2]);
+  expect((await convert(service.url, file, 'png')).error?.details).toMatchObject({ reason: 'unsupported_variant' });
 });
 
 it.each(['png', 'jpg'])('a grey TIFF of floating point goes from black to white in %s', async (target) => {

@@ -264,6 +264,7 @@ export const texts: CatalogTexts = {
     metadata: 'Metadaten',
     'metadata of the web font': 'Metadaten der Webschrift',
     'more than 8 bits a channel': 'mehr als 8 Bit je Kanal',
+    'colours of more than 8 bits': 'Farben mit mehr als 8 Bit',
     outline: 'Gliederung',
     outlines: 'Umrisse',
     'page layout': 'Seitenaufteilung',
@@ -297,6 +298,8 @@ export const texts: CatalogTexts = {
     'when each line ends': 'wann jede Zeile endet',
   },
   remarks: {
+    'Some layers change those below them in ways that are not converted: they cover them instead.':
+      'Einige Ebenen verändern die darunter auf eine Weise, die nicht umgewandelt wird: Sie verdecken sie stattdessen.',
     'A quotation mark in the table has no end, or text behind it.':
       'Ein Anführungszeichen in der Tabelle hat kein Ende, oder es folgt Text darauf.',
     'Attached files are listed, but not included in the result: {1}.': 'Angehängte Dateien sind genannt, aber nicht im Ergebnis: {1}.',

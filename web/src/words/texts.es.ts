@@ -261,6 +261,7 @@ export const texts: CatalogTexts = {
     metadata: 'los metadatos',
     'metadata of the web font': 'los metadatos de la fuente web',
     'more than 8 bits a channel': 'más de 8 bits por canal',
+    'colours of more than 8 bits': 'colores de más de 8 bits',
     outline: 'el índice',
     outlines: 'los contornos',
     'page layout': 'la disposición de las páginas',
@@ -293,6 +294,8 @@ export const texts: CatalogTexts = {
     'when each line ends': 'cuándo termina cada línea',
   },
   remarks: {
+    'Some layers change those below them in ways that are not converted: they cover them instead.':
+      'Algunas capas cambian las de abajo de un modo que no se convierte: en su lugar las cubren.',
     'A quotation mark in the table has no end, or text behind it.': 'Unas comillas de la tabla no se cierran, o las sigue un texto.',
     'Attached files are listed, but not included in the result: {1}.':
       'Los archivos adjuntos se nombran, pero no están en el resultado: {1}.',

@@ -20,7 +20,7 @@ export function demuxerArguments(source: string): readonly string[] {
 
 const ENTRIES = [
   'format=duration',
-  'stream=index,codec_name,codec_type,width,height,avg_frame_rate,r_frame_rate,sample_rate,sample_fmt,channels,bits_per_raw_sample,bits_per_sample,has_b_frames,sample_aspect_ratio,bit_rate,duration',
+  'stream=index,codec_name,codec_type,pix_fmt,width,height,avg_frame_rate,r_frame_rate,sample_rate,sample_fmt,channels,bits_per_raw_sample,bits_per_sample,has_b_frames,sample_aspect_ratio,bit_rate,duration',
   'stream_disposition=attached_pic',
   'stream_side_data=rotation',
   'stream_tags=rotate,DURATION',
@@ -62,6 +62,7 @@ const ANSWER = z.object({
         index: z.number(),
         codec_name: z.string().default('unknown'),
         codec_type: z.string().default('unknown'),
+        pix_fmt: z.string().default(''),
         width: count,
         height: count,
         avg_frame_rate: z.string().default('0/0'),
@@ -131,6 +132,7 @@ function videoStream(stream: Stream, frame: Pick<Stream, 'side_data_list'> | und
   const turns = [stream.tags?.rotate ?? 0, ...sideData.map(({ rotation }) => rotation)];
   return {
     ...common(stream),
+    pixels: stream.pix_fmt,
     width: stream.width,
     height: stream.height,
     fps: fraction(stream.avg_frame_rate) || fraction(stream.r_frame_rate),

@@ -8,6 +8,8 @@ export interface Common {
 }
 
 export interface VideoStream extends Common {
+  /** How they are stored, as FFmpeg names it. */
+  readonly pixels: string;
   /** Pixels as stored. */
   readonly width: number;
   readonly height: number;

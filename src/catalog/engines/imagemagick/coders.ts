@@ -7,9 +7,9 @@ interface Reader {
   readonly coder: string;
   /**
    * Which of several pictures in a file to convert. `first`: the others are smaller copies or layers. `largest`: they are sizes of one icon.
-   * `pages`: each is a separate picture. `frames`: they form an animation. `layers`: together they form one picture.
+   * `pages`: each is a separate picture. `frames`: they form an animation.
    */
-  readonly takes: 'first' | 'largest' | 'pages' | 'frames' | 'layers';
+  readonly takes: 'first' | 'largest' | 'pages' | 'frames';
   /** Arguments that correct how the decoder interprets the pixels. */
   readonly means?: readonly string[];
   /** The inspection does not see its colour profile, only decoding does. */
@@ -58,8 +58,6 @@ export const READERS: Readonly<Record<string, Reader>> = {
   ras: first('sun'),
   // Version 6 takes every DPX for linear light; untagged files of cameras and FFmpeg are not.
   dpx: { ...first('dpx'), means: ['-set', 'colorspace', 'sRGB'] },
-  fits: first('fits'),
-  xcf: { coder: 'xcf', takes: 'layers' },
   pict: first('pict'),
   jng: first('jng'),
   dcx: { coder: 'dcx', takes: 'pages' },

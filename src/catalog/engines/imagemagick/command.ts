@@ -25,8 +25,6 @@ export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' 
       const { pages, warnings } = choosePages(options.pages, frames.length);
       return { indices: pages.map((page) => page - 1), warnings };
     }
-    case 'layers':
-      return { indices: all, warnings: [] };
     case 'frames':
       if (many === 'frames' || frames.length < 2) return { indices: all, warnings: [] };
       return {
@@ -59,18 +57,16 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
     profile: false,
     density: undefined,
   };
-  const edited = edits(reader?.takes === 'layers' ? canvas(frames) : frame, options);
+  const edited = edits(frame, options);
   return {
     width: edited.width,
     height: edited.height,
-    alpha: frame.alpha || reader?.takes === 'layers',
+    alpha: frame.alpha,
     density: frame.density,
     args: [
       ...IMAGEMAGICK_LIMITS,
-      // Layers are read together, because their positions on the canvas matter.
-      `${reader?.coder}:${input}${reader?.takes === 'layers' ? '' : `[${indices.join(',')}]`}`,
+      `${reader?.coder}:${input}[${indices.join(',')}]`,
       ...(reader?.means ?? []),
-      ...(reader?.takes === 'layers' ? ['-background', 'none', '-flatten'] : []),
       ...(reader?.takes === 'frames' && indices.length > 1 ? ['-coalesce'] : []),
       // Drops a cursor's hot spot and a scanner's offset.
       ...(reader?.takes === 'frames' ? [] : ['+repage']),
@@ -93,13 +89,3 @@ function largest(frames: readonly Frame[]): number {
   const areas = frames.map(({ width, height }) => width * height);
   return Math.max(0, areas.indexOf(Math.max(...areas)));
 }
-
-const canvas = (frames: readonly Frame[]): Frame => ({
-  width: Math.max(...frames.map(({ width }) => width)),
-  height: Math.max(...frames.map(({ height }) => height)),
-  alpha: true,
-  upright: true,
-  onItsSide: false,
-  profile: false,
-  density: undefined,
-});

@@ -24,6 +24,7 @@ const LOADERS: Readonly<Record<string, { readonly loader: string; readonly small
 const SAMPLES: Readonly<Record<string, { a: number; b: number; format: string; colour: string; grey: string }>> = {
   char: { a: 1, b: 128, format: 'uchar', colour: 'srgb', grey: 'b-w' },
   short: { a: 1, b: 32_768, format: 'ushort', colour: 'rgb16', grey: 'grey16' },
+  int: { a: 1 / 65_537, b: 32_767.5, format: 'ushort', colour: 'rgb16', grey: 'grey16' },
   uint: { a: 1 / 65_537, b: 0, format: 'ushort', colour: 'rgb16', grey: 'grey16' },
   float: { a: 65_535, b: 0, format: 'ushort', colour: 'rgb16', grey: 'grey16' },
 };
@@ -74,7 +75,7 @@ export function* openAgain(
     image = session.run('copy', { in: scaled, interpretation: 'b-w' });
     header = yield* session.look(image);
   }
-  if (header.bands > MOST_BANDS) throw new PictureRefusal('corrupt_input', `${header.bands} bands, at most ${MOST_BANDS}`);
+  if (header.bands > MOST_BANDS) throw new PictureRefusal('unsupported_variant', `${header.bands} bands, at most ${MOST_BANDS}`);
   return { image, header, ...(smaller && { reload: { by: smaller, open } }) };
 }
 

@@ -63,6 +63,10 @@ export const TARGETS: Readonly<Record<string, PictureTarget>> = {
     sixteenBit: false,
     animated: false,
   },
+  // A PNG, of which FFmpeg makes these.
+  qoi: { encode: png, longest: 1_000_000, alpha: true, sixteenBit: false, animated: false },
+  jls: { encode: png, longest: 65_535, alpha: false, sixteenBit: true, animated: false },
+  exr: { encode: png, longest: 1_000_000, alpha: false, sixteenBit: true, animated: false },
 };
 
 /** What mozjpeg adds to libjpeg-turbo: slower, and some 5 to 15 % smaller. */

@@ -4,6 +4,7 @@
  */
 import { Unfit } from '../values/value.ts';
 import { type BlockDecoder, bc1, bc2, bc3, bc4, bc5 } from './blocks.ts';
+import { encoded, level, ofHalf } from './light.ts';
 import { bc6h, bc7 } from './partitioned.ts';
 import type { Raster } from './png.ts';
 
@@ -224,32 +225,12 @@ function byNumbers(bytes: Buffer, { width, height, from }: Surface, { channels, 
       let value = channel === 3 ? 65_535 : 0;
       if (which < channels) {
         if (type === 'u16') value = bytes.readUInt16LE(place);
-        else if (channel === 3) value = linear(type === 'f32' ? bytes.readFloatLE(place) : ofHalf(bytes.readUInt16LE(place)));
+        else if (channel === 3) value = level(type === 'f32' ? bytes.readFloatLE(place) : ofHalf(bytes.readUInt16LE(place)));
         else value = curve === undefined ? encoded(bytes.readFloatLE(place)) : (curve[bytes.readUInt16LE(place)] as number);
       }
       samples[pixel * 4 + channel] = value;
     }
   return samples;
-}
-
-/** What is brighter than white is white. */
-const linear = (value: number): number => Math.round(Math.max(0, Math.min(1, value || 0)) * 65_535);
-
-/** IEC 61966-2-1. */
-const encoded = (value: number): number => linear(value <= 0.0031308 ? 12.92 * value : 1.055 * value ** (1 / 2.4) - 0.055);
-
-/** IEEE 754, binary16. */
-function ofHalf(bits: number): number {
-  const [exponent, fraction] = [(bits >> 10) & 31, bits & 0x3ff];
-  const size =
-    exponent === 0
-      ? fraction * 2 ** -24
-      : exponent === 31
-        ? fraction === 0
-          ? Infinity
-          : NaN
-        : (1 + fraction / 1024) * 2 ** (exponent - 15);
-  return (bits & 0x8000) === 0 ? size : -size;
 }
 
 const halves = (): Uint16Array => Uint16Array.from({ length: 65_536 }, (_, bits) => encoded(ofHalf(bits)));

@@ -1,7 +1,8 @@
 /** Writes a picture as PNG (W3C PNG 3), a stretch of rows at a time. */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { crc32, createDeflate } from 'node:zlib';
+import { crc32, createDeflate, deflateSync } from 'node:zlib';
+import type { Told } from '../values/answer.ts';
 
 /** Samples row by row, the channels of a pixel beside each other: grey, grey and opacity, red, green and blue, or these and opacity. */
 export interface Raster {
@@ -10,6 +11,10 @@ export interface Raster {
   readonly channels: 1 | 2 | 3 | 4;
   /** 8 or 16 bits each, of which all are used. */
   readonly samples: Uint8Array | Uint16Array;
+  /** ICC. */
+  readonly profile?: Buffer | undefined;
+  /** What it lacks. */
+  readonly warnings?: readonly Told[];
 }
 
 /** PNG 3, 11.2.1, table 10: by number of channels. */
@@ -17,7 +22,7 @@ const COLOUR_TYPES = { 1: 0, 2: 4, 3: 2, 4: 6 } as const;
 const BAND_BYTES = 1 << 20;
 
 export async function writePng(path: string, raster: Raster): Promise<void> {
-  const { width, height, channels, samples } = raster;
+  const { width, height, channels, samples, profile } = raster;
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
@@ -28,6 +33,8 @@ export async function writePng(path: string, raster: Raster): Promise<void> {
     async function* (packed: AsyncIterable<Buffer>) {
       yield Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
       yield chunk('IHDR', head);
+      // A name, its end, and how it is packed.
+      if (profile !== undefined) yield chunk('iCCP', Buffer.concat([Buffer.from('ICC\0\0'), deflateSync(profile)]));
       for await (const bytes of packed) yield chunk('IDAT', bytes);
       yield chunk('IEND', Buffer.alloc(0));
     },
@@ -76,5 +83,5 @@ export function withoutIdleAlpha(raster: Raster): Raster {
     samples[to++] = samples[from + 1] as number;
     samples[to++] = samples[from + 2] as number;
   }
-  return { width, height, channels: 3, samples: samples.subarray(0, width * height * 3) };
+  return { ...raster, channels: 3, samples: samples.subarray(0, width * height * 3) };
 }
