@@ -136,7 +136,7 @@ describe('colours', () => {
     expect([silent.includes(ARTIST), silent.includes(TITLE)]).toEqual([false, false]);
   });
 
-  it.each(['png', 'jpg', 'jp2', 'webp'])('and no words of a HEIC whose EXIF has a name are in %s, where that is asked', async (target) => {
+  it.each(['png', 'jpg', 'jp2', 'webp'])('and no words of a HEIC whose EXIF has a name are in %s with strip_metadata', async (target) => {
     const file = await namedHeic(await aFolder());
     const [told, silent] = await Promise.all(
       [{}, { strip_metadata: 'true' }].map(async (fields: Readonly<Record<string, string>>) =>

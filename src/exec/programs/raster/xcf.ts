@@ -11,7 +11,7 @@ const [END, COLOURS, OPACITY, MODE, VISIBLE, APPLY_MASK, OFFSETS, COMPRESSION, P
 ];
 const TILE = 64;
 const MOST_LAYERS = 1000;
-/** Of all layers together. */
+/** The sum over all layers. */
 const MOST_PIXELS = 400_000_000;
 const BLENDED = 'Some layers change those below them in ways that are not converted: they cover them instead.';
 /** Bytes of a compressed tile in which each byte costs two. */
