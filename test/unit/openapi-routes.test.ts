@@ -20,8 +20,10 @@ const BEFORE_ROUTES = ['OPTIONS /api/v1/uploads'];
 const SPELT_OUT = /^POST \/api\/v1\/tools\/(?!\{)|^HEAD \/api\/v1\/(?:jobs|batches)\/\{\}\/output$/;
 /** Read from requests and no parameters of ours: of HTTP itself, of proxies, and of the form. */
 const OF_HTTP = [
-  ...['host', 'content-type', 'content-length', 'transfer-encoding', 'accept-encoding', 'accept', 'user-agent', 'origin', 'expect'],
+  ...['host', 'content-type', 'content-length', 'transfer-encoding', 'accept', 'user-agent', 'origin', 'expect'],
   ...[
+    'accept-encoding',
+    'accept-language',
     'x-forwarded-for',
     'x-forwarded-proto',
     'x-forwarded-host',
