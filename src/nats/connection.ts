@@ -1,7 +1,7 @@
 /** A process's connection to NATS: it reconnects by itself, and every call over it has a time limit. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { ClosedConnectionError, ConnectionError, connect, createInbox, credsAuthenticator, type NatsConnection } from 'nats';
+import { ClosedConnectionError, ConnectionError, connect, createInbox, credsAuthenticator, type NatsConnection, TimeoutError } from 'nats';
 import { type KeepAlive, openKeepAlive } from './keep-alive/keep-alive.ts';
 import { monotonicMs } from './keep-alive/messages.ts';
 import { isNatsTransient, Unavailable } from './unavailable.ts';
@@ -73,6 +73,22 @@ const PING_MS = 2_000;
 const STRONG_TRIES = 3;
 const DOUBT_MS = 2_000;
 const DOUBT_LOOK_MS = 100;
+
+/**
+ * Connects as `connectNats` does, and asks a server that does not answer again. One that refuses the connection, or these credentials, would refuse them again.
+ * @throws Unavailable
+ */
+export async function connectPatiently(patienceMs: number, settings: ConnectionSettings): Promise<Nats> {
+  for (const until = performance.now() + patienceMs; ; ) {
+    try {
+      return await connectNats(settings);
+    } catch (error) {
+      if (!(rootOf(error) instanceof TimeoutError) || performance.now() > until) throw error;
+    }
+  }
+}
+
+const rootOf = (error: unknown): unknown => (error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : error);
 
 /** @throws Unavailable if no server accepts the connection */
 export async function connectNats(settings: ConnectionSettings): Promise<Nats> {

@@ -1,8 +1,7 @@
 /** The connection to NATS of a role. Apart from the stores, which load what a worker need not wait for. */
 import { hostname } from 'node:os';
-import { TimeoutError } from 'nats';
 import type { Config } from '../../config.ts';
-import { type ConnectionSettings, connectNats, type Nats } from '../../nats/connection.ts';
+import { connectPatiently, type Nats } from '../../nats/connection.ts';
 import { inboxOf } from '../../nats/permissions.ts';
 import { CannotStart, firstCause } from '../process/cannot-start.ts';
 import { natsFiles } from './nats-files.ts';
@@ -13,7 +12,7 @@ const PATIENCE_MS = 20_000;
 /** @param pool of a worker @throws CannotStart */
 export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'controller', pool?: string): Promise<Nats> {
   if (nats === undefined) throw new CannotStart(`the role ${role} needs NATS: set NATS_URL`);
-  return connectPatiently({
+  return connectPatiently(PATIENCE_MS, {
     servers: nats.servers,
     name: `filemill ${role} on ${hostname()}`,
     inbox: inboxOf(role, pool),
@@ -31,16 +30,3 @@ export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'co
     );
   });
 }
-
-/** A server that refuses a connection, or these credentials, would refuse them again. @throws Unavailable */
-async function connectPatiently(settings: ConnectionSettings): Promise<Nats> {
-  for (const until = performance.now() + PATIENCE_MS; ; ) {
-    try {
-      return await connectNats(settings);
-    } catch (error) {
-      if (!(rootOf(error) instanceof TimeoutError) || performance.now() > until) throw error;
-    }
-  }
-}
-
-const rootOf = (error: unknown): unknown => (error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : error);
