@@ -75,7 +75,8 @@ const DOUBT_MS = 2_000;
 const DOUBT_LOOK_MS = 100;
 
 /**
- * Connects as `connectNats` does, and asks a server that does not answer again. One that refuses the connection, or these credentials, would refuse them again.
+ * Connects as `connectNats` does, and asks a server that does not answer again. One that refuses the connection, or these credentials, would
+ * refuse them again.
  * @throws Unavailable
  */
 export async function connectPatiently(patienceMs: number, settings: ConnectionSettings): Promise<Nats> {
