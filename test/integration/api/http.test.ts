@@ -296,7 +296,7 @@ describe('the root', () => {
       expect((await fetch(data.links[name] ?? '')).status, name).toBe(200);
     const browser = await fetch(`${service.url}/`, { headers: { accept: 'text/html,application/xhtml+xml' }, redirect: 'manual' });
     expect([browser.status, browser.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-    expect(browser.headers.get('vary')).toBe('Accept, Accept-Encoding');
+    expect(browser.headers.get('vary')).toBe('Accept, Accept-Language, Accept-Encoding');
   });
 });
 

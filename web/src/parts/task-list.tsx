@@ -1,10 +1,11 @@
 /** The list of tasks, and what can be done with all of them. */
 import type { Signal } from '@preact/signals';
+import { useMemo, useRef } from 'preact/hooks';
 import { t } from '../words/words.ts';
 import type { Result } from '../work/result.ts';
 import { isActive, stop, type Task } from '../work/tasks.ts';
 import { DownloadAll, isPacking } from './download-all.tsx';
-import { TaskRow } from './task-row.tsx';
+import { type TaskActions, TaskRow } from './task-row.tsx';
 
 interface Given {
   readonly tasks: Signal<readonly Task[]>;
@@ -14,6 +15,19 @@ interface Given {
 }
 
 export function TaskList({ tasks, start, paint }: Given) {
+  const latest = useRef({ start, paint });
+  latest.current = { start, paint };
+  const actions = useMemo(
+    (): TaskActions => ({
+      start: (task) => latest.current.start(task),
+      paint: (task) => latest.current.paint?.(task),
+      remove: (task) => {
+        stop(task);
+        tasks.value = tasks.value.filter((each) => each !== task);
+      },
+    }),
+    [tasks],
+  );
   const list = tasks.value;
   const packing = isPacking(tasks);
   if (list.length === 0 && !packing) return null;
@@ -23,17 +37,9 @@ export function TaskList({ tasks, start, paint }: Given) {
     return [{ id, name: output.filename, bytes: output.size_bytes, created }];
   });
   const active = list.filter(isActive);
-  const remove = (task: Task) => {
-    stop(task);
-    tasks.value = tasks.value.filter((each) => each !== task);
-  };
   return (
     <section class="list" aria-label={t('files', { n: list.length })}>
-      <ul>
-        {list.map((task) => (
-          <TaskRow key={task.key} task={task} start={() => start(task)} paint={() => paint?.(task)} remove={() => remove(task)} />
-        ))}
-      </ul>
+      <Rows tasks={tasks} actions={actions} />
       <div class="after">
         {(packing || results.length > 1) && <DownloadAll tasks={tasks} results={results} />}
         {active.length > 1 && (
@@ -54,5 +60,16 @@ export function TaskList({ tasks, start, paint }: Given) {
         )}
       </div>
     </section>
+  );
+}
+
+/** Apart, with the same properties each time: each change of a task's state draws its own row alone, of however many. */
+function Rows({ tasks, actions }: { readonly tasks: Signal<readonly Task[]>; readonly actions: TaskActions }) {
+  return (
+    <ul>
+      {tasks.value.map((task) => (
+        <TaskRow key={task.key} task={task} actions={actions} />
+      ))}
+    </ul>
   );
 }

@@ -11,11 +11,16 @@ import { Icon, iconOf } from './icon.tsx';
 import { kindOf, Preview } from './preview.tsx';
 import { Warnings } from './warnings.tsx';
 
+/** What its buttons do. */
+export interface TaskActions {
+  readonly start: (task: Task) => void;
+  readonly paint: (task: Task) => void;
+  readonly remove: (task: Task) => void;
+}
+
 interface Given {
   readonly task: Task;
-  readonly start: () => void;
-  readonly paint: () => void;
-  readonly remove: () => void;
+  readonly actions: TaskActions;
 }
 
 function saying(state: State): string {
@@ -35,7 +40,7 @@ function saying(state: State): string {
 const hasRefusedMask = ({ pieces, state: { value } }: Task): boolean =>
   value.at === 'failed' && value.error.details['retryable'] === false && pieces.value.some(({ isMask }) => isMask);
 
-export function TaskRow({ task, start, paint, remove }: Given) {
+export function TaskRow({ task, actions }: Given) {
   const state = task.state.value;
   const shown = useSignal(false);
   const pieces = shownOf(task);
@@ -62,7 +67,7 @@ export function TaskRow({ task, start, paint, remove }: Given) {
       <div class="acts">
         {task.tool === undefined && !isActive(task) && state.at !== 'done' && <TargetOf task={task} name={name} />}
         {(state.at === 'failed' || state.at === 'cancelled') && (
-          <button type="button" class="button" onClick={isRefusedMask ? paint : start}>
+          <button type="button" class="button" onClick={() => (isRefusedMask ? actions.paint : actions.start)(task)}>
             {t(isRefusedMask ? 'paintAgain' : 'retry')}
           </button>
         )}
@@ -94,13 +99,13 @@ export function TaskRow({ task, start, paint, remove }: Given) {
             {t('cancel')}
           </button>
         ) : (
-          <button type="button" class="bare" aria-label={t('removeNamed', { name })} onClick={remove}>
+          <button type="button" class="bare" aria-label={t('removeNamed', { name })} onClick={() => actions.remove(task)}>
             <Icon name="close" />
           </button>
         )}
       </div>
       {isActive(task) && state.at !== 'queued' && <Bar state={state} name={name} />}
-      {state.at === 'failed' && <Failed task={task} start={start} />}
+      {state.at === 'failed' && <Failed task={task} start={() => actions.start(task)} />}
       {state.at === 'done' && <Warnings warnings={state.job.warnings} />}
       {state.at === 'done' && shown.value && <Preview job={state.job} before={pieces.length === 1 ? first?.file : undefined} />}
     </li>
