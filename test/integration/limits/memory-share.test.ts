@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterEach, expect, it } from 'vitest';
+import { toolchains } from '../../../src/contracts/toolchains.ts';
 import { fixtures } from '../../kit/fixtures/documents.ts';
 import { convert, type Service, settled, spawnService, startService } from '../../kit/service.ts';
 
 const MIB = 2 ** 20;
-const ONE_SLOT = { image: 0, media: 0, pdf: 0, office: 1, assets: 0, web: 0 };
+const ONE_SLOT = Object.fromEntries(toolchains.map((name) => [name, name === 'office' ? 1 : 0]));
 
 let service: Service | undefined;
 let folder: string | undefined;

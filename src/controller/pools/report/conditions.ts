@@ -11,7 +11,7 @@ const TRANSIENT: ReadonlySet<TroubleReason> = new Set(['Unschedulable', 'NotDecl
 export function conditionsOf(observed: Observation, decision: Decision, trouble: Trouble | undefined): readonly NextCondition[] {
   const serving = observed.workers.filter((worker) => isServing(worker) && !isComing(worker) && worker.unwell === undefined).length;
   // Tools that follow kstatus, such as `helm --wait`, give up at once where a pool is Stalled: one worker that found NATS too slow is no reason.
-  const stalled = trouble !== undefined && trouble.once !== true && !TRANSIENT.has(trouble.reason);
+  const stalled = trouble !== undefined && !TRANSIENT.has(trouble.reason) && !(trouble.reason === 'WorkersFail' && trouble.once === true);
   return [
     { type: 'Ready', ...ready(observed, serving, decision, trouble) },
     {
