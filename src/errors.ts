@@ -178,3 +178,7 @@ export const isReason = (value: unknown): value is Reason => typeof value === 's
 export class RevisionConflict extends Error {
   override readonly name = 'RevisionConflict';
 }
+
+/** The innermost cause. */
+export const innermostCause = (error: unknown): unknown =>
+  error instanceof Error && error.cause !== undefined ? innermostCause(error.cause) : error;

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { ClosedConnectionError, ConnectionError, connect, createInbox, credsAuthenticator, type NatsConnection, TimeoutError } from 'nats';
+import { innermostCause } from '../errors.ts';
 import { type KeepAlive, openKeepAlive } from './keep-alive/keep-alive.ts';
 import { monotonicMs } from './keep-alive/messages.ts';
 import { isNatsTransient, Unavailable } from './unavailable.ts';
@@ -84,12 +85,10 @@ export async function connectPatiently(patienceMs: number, settings: ConnectionS
     try {
       return await connectNats(settings);
     } catch (error) {
-      if (!(rootOf(error) instanceof TimeoutError) || performance.now() > until) throw error;
+      if (!(innermostCause(error) instanceof TimeoutError) || performance.now() > until) throw error;
     }
   }
 }
-
-const rootOf = (error: unknown): unknown => (error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : error);
 
 /** @throws Unavailable if no server accepts the connection */
 export async function connectNats(settings: ConnectionSettings): Promise<Nats> {

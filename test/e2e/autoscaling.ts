@@ -96,13 +96,13 @@ async function installAdapter(): Promise<void> {
     metadata: { name: 'adapter-config', namespace: MONITORING },
     data: { 'config.yaml': stringify({ externalRules: rules.external }) },
   };
-  const [version, group] = [METRICS_API.slice(0, METRICS_API.indexOf('.')), METRICS_API.slice(METRICS_API.indexOf('.') + 1)];
+  const [version, ...group] = METRICS_API.split('.');
   const api = {
     apiVersion: 'apiregistration.k8s.io/v1',
     kind: 'APIService',
     metadata: { name: METRICS_API },
     spec: {
-      ...{ group, version, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true },
+      ...{ group: group.join('.'), version, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true },
       service: { name: ADAPTER, namespace: MONITORING },
     },
   };

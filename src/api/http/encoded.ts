@@ -43,12 +43,15 @@ export async function sendEncoded(
   const { bytes, digest, contentType } = body;
   const coding = bytes.length < WORTH_PACKING ? 'identity' : preferred(request.headers['accept-encoding']);
   const etag = coding === 'identity' ? `"${digest}"` : `"${digest}-${coding}"`;
-  const vary = [reply.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ');
-  reply.headers({ etag, vary, 'cache-control': caching });
+  varyBy(reply, 'Accept-Encoding').headers({ etag, 'cache-control': caching });
   if (matchesAny(request.headers['if-none-match'], etag)) return reply.code(304).send();
   if (coding !== 'identity') reply.header('content-encoding', coding);
   return reply.type(contentType).send(await packedAs(body, coding));
 }
+
+/** Tells caches that an answer also follows this header of its request (RFC 9110 §12.5.5). */
+export const varyBy = (reply: FastifyReply, header: string): FastifyReply =>
+  reply.header('vary', [reply.getHeader('vary') ?? [], header].flat().join(', '));
 
 /** A proxy serves us below one prefix, as a rule: what was built for the last one is kept. */
 export function latestOf(build: (prefix: string) => EncodedBody): (prefix: string) => EncodedBody {

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import type { ApiDeps } from '../deps.ts';
 import { prefixOf } from '../http/base-url.ts';
-import { encodedBody, latestOf, pack, sendEncoded } from '../http/encoded.ts';
+import { encodedBody, latestOf, pack, sendEncoded, varyBy } from '../http/encoded.ts';
 
 /** The policy's word for the script, or the style, that was built into the document (CSP 3, §2.3.1). */
 function digestIn(document: string, start: string, end: string): string {
@@ -80,8 +80,7 @@ export function pageRoutes(app: FastifyInstance, deps: Pick<ApiDeps, 'page' | 's
   const send: SendPage = (request, reply) => sendEncoded(request, reply.headers(headers), below(prefixOf(settings, request.raw)));
   const sendFirst: SendPage = (request, reply) => {
     const first = firstBelow.get(languageFor(request.headers['accept-language'], [...firstBelow.keys()]) ?? 'en') ?? below;
-    const vary = [reply.getHeader('vary') ?? [], 'Accept-Language'].flat().join(', ');
-    return sendEncoded(request, reply.headers({ ...headers, vary }), first(prefixOf(settings, request.raw)));
+    return sendEncoded(request, varyBy(reply, 'Accept-Language').headers(headers), first(prefixOf(settings, request.raw)));
   };
 
   app.get('/tools', COSTS, send);

@@ -50,7 +50,7 @@ export async function openHere(checkout: string, jobs = availableParallelism(), 
   const direct = openDirect({ ...converters, settings: worker, judge, slots: jobs });
   const route = likely === undefined ? undefined : converters.catalog().route(likely.source, likely.target);
   const first = route?.hops[0]?.engine;
-  // What fails is told by the conversion.
+  // If the start fails, the conversion tries it again and reports why.
   if (route !== undefined && first !== undefined) void direct.prepare(first, route.toolchain).catch(() => {});
   const pools = poolsHere(converters.catalog, Object.fromEntries(toolchains.map((name) => [name, jobs])), Date.now());
   const encryption = encryptionWith([randomBytes(32).toString('hex')], '');

@@ -6,7 +6,7 @@ import { inboxOf } from '../../nats/permissions.ts';
 import { CannotStart, firstCause } from '../process/cannot-start.ts';
 import { natsFiles } from './nats-files.ts';
 
-/** How long a server that does not answer is asked again, ms: on a node that is starting much at once, it takes connections late. */
+/** How long a role tries to reach a server that does not answer, ms. A server accepts connections late while its node starts many pods. */
 const PATIENCE_MS = 20_000;
 
 /** @param pool of a worker @throws CannotStart */

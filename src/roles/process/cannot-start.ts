@@ -1,4 +1,5 @@
 /** Why a role does not start, in one sentence for the operator: something in its environment is wrong. */
+import { innermostCause } from '../../errors.ts';
 
 export class CannotStart extends Error {
   override readonly name = 'CannotStart';
@@ -17,6 +18,4 @@ export function errorCode(error: unknown): string {
 }
 
 /** The message of the innermost cause. */
-export function firstCause(error: unknown): string {
-  return error instanceof Error && error.cause !== undefined ? firstCause(error.cause) : String((error as Error).message);
-}
+export const firstCause = (error: unknown): string => String((innermostCause(error) as Error).message);
