@@ -9,7 +9,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { isCurrent, LIST, type Sources } from '../src/cli/sources.ts';
 
 const checkout = dirname(import.meta.dirname);
-/** What a conversion on this machine loads, with all that these import: one file, as finding each file takes longer than reading it. */
+/** What a conversion on this machine loads at once and while its converter starts, with all that these import: two files, as finding each file takes longer than reading it. */
 const CONVERTS = /\/src\/(?:cli\/(?:convert|files\/(?:open|here))|catalog\/(?:engines\.gen|tools))\.ts$/;
 const [first = '', second = ''] = process.argv.slice(2);
 
@@ -45,7 +45,12 @@ async function bundle(outDir: string): Promise<void> {
         output: {
           entryFileNames: '[name].js',
           chunkFileNames: '[name]-[hash].js',
-          codeSplitting: { groups: [{ name: 'convert', test: CONVERTS }] },
+          codeSplitting: {
+            groups: [
+              { name: 'convert', test: CONVERTS, priority: 1 },
+              { name: 'conversions', test: /\/src\/cli\/files\/conversions\.ts$/ },
+            ],
+          },
         },
       },
     },

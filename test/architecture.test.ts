@@ -33,14 +33,15 @@ const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   worker: [
     ['direct'],
-    ['workers'],
+    ['workers', 'direct-slots'],
     ['job-handler', 'nats'],
     ['output', 'run-tool'],
     ['convert', 'presence'],
     ['trials', 'loop'],
     ['run-hop'],
     ['give-way', 'health', 'memory', 'run-step'],
-    ['checks', 'failure', 'judge', 'password', 'pool-slots', 'settings'],
+    ['checks', 'failure', 'judge', 'password', 'pool-slots', 'slot'],
+    ['settings'],
   ],
   controller: [['conversion-jobs', 'pools'], ['watched'], ['settings']],
   'controller/pools': [
@@ -369,7 +370,7 @@ describe('the architecture', () => {
   it('judges samples in threads only, except for the local files of a command: no other module calls the sniffer', () => {
     const callersOf = (path: string) => own.filter(({ from, to }) => to === path && noun(from) !== 'catalog').map(({ from }) => from);
     expect(callersOf('catalog/sniff/sniff.ts')).toEqual(['judge/answer.ts']);
-    expect(callersOf('judge/answer.ts').toSorted()).toEqual(['cli/files/here.ts', 'judge/judge.ts', 'judge/thread.ts']);
+    expect(callersOf('judge/answer.ts').toSorted()).toEqual(['cli/files/conversions.ts', 'judge/judge.ts', 'judge/thread.ts']);
   });
 
   // Composition alone, on two screens at most: a list of parts is not split to meet a number.

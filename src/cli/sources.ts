@@ -8,5 +8,6 @@ export const LIST = 'sources.json';
 /** @param bundle its folder @param checkout what the paths are relative to */
 export function isCurrent(bundle: string, checkout: string): boolean {
   const sources = JSON.parse(readFileSync(join(bundle, LIST), 'utf8')) as Sources;
-  return sources.every(([path, mtimeMs]) => statSync(join(checkout, path), { throwIfNoEntry: false })?.mtimeMs === mtimeMs);
+  // Hundreds of paths: `join` takes longer than the system's answer.
+  return sources.every(([path, mtimeMs]) => statSync(`${checkout}/${path}`, { throwIfNoEntry: false })?.mtimeMs === mtimeMs);
 }

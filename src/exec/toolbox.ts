@@ -202,7 +202,7 @@ async function readVersions(
   const cache = { ...(knownFile === undefined ? {} : await readIn(knownFile)), ...kept };
   const fresh: Record<string, Read> = {};
   const versions = new Map<string, Read>();
-  const folder = await slot.makeFolder('versions');
+  let folder: string | undefined;
   for (const engine of engines) {
     const [name, binary] = Object.entries(engine.binaries)[0] ?? [];
     if (name === undefined || binary?.version === undefined) continue;
@@ -212,6 +212,7 @@ async function readVersions(
     let read = cache[key];
     if (read?.version === undefined) {
       const step: ProcessStep = { run: name, args: binary.version.args };
+      folder ??= await slot.makeFolder('versions');
       const outcome = await run(engine, step, { slot, folder, limits: VERSION_LIMITS, signal: AbortSignal.timeout(VERSION_LIMITS.wallMs) });
       const text = `${outcome.stdout.toString()}\n${outcome.stderr}`;
       read = { version: binary.version.pattern.exec(text)?.[1] ?? '', ...(binary.version.forks?.test(text) && { forks: true }) };
@@ -219,7 +220,7 @@ async function readVersions(
     versions.set(engine.id, read);
     if (read.version !== '') fresh[key] = read;
   }
-  await slot.removeFolder(folder);
+  if (folder !== undefined) await slot.removeFolder(folder);
   // Two processes may start at a time, and most starts find nothing new. What another checkout has read stays: they would read all by turns.
   if (Object.keys(fresh).some((key) => !Object.hasOwn(kept, key))) {
     const others = Object.entries(kept).filter(([key]) => !Object.hasOwn(fresh, key));

@@ -1,5 +1,6 @@
 /** A job record as the text that a backend stores: bounded when written, validated when read. */
-import { JobRecord, RECORD_VERSION } from './record.ts';
+import { type JobRecord, RECORD_VERSION } from './record.ts';
+import { JobRecordSchema } from './record-schema.ts';
 
 /** Bytes. A record is read on every poll and copied on every write: long texts belong in objects. */
 export const MAX_RECORD_BYTES = 16_384;
@@ -23,7 +24,7 @@ export function fromText(id: string, text: string): JobRecord {
   } catch (cause) {
     throw new Unreadable(id, 'it is not JSON', { cause });
   }
-  const read = JobRecord.safeParse(value);
+  const read = JobRecordSchema.safeParse(value);
   if (read.success) return read.data;
   const version = versionOf(value);
   if (version !== undefined && version > RECORD_VERSION) {

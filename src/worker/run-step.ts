@@ -10,6 +10,7 @@ import type { Toolbox } from '../exec/toolbox.ts';
 import type { EgressProxy } from '../fetch/pages/proxy.ts';
 import type { Judge } from '../judge/judge.ts';
 import { LauncherFailed } from './failure.ts';
+import { residentKey } from './slot.ts';
 
 export interface StepRun {
   readonly engine: Engine;
@@ -27,8 +28,6 @@ export interface Stepper {
   /** @throws Failure `CONVERSION_FAILED` */
   run(step: ProcessStep, where: StepRun): Promise<ProcessOutcome>;
   runStep(step: Step, where: StepRun & { readonly task: TaskFiles }): Promise<readonly EngineWarning[]>;
-  /** Starts the programs of an engine that run on between requests, ahead of the first. */
-  prepare(engine: Engine, limits: StepLimits): void;
 }
 
 export interface StepperDeps {
@@ -72,16 +71,13 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy, on
     return answer;
   };
 
-  /** By program, not by engine: two engines that use the same program share its resident. */
-  const keyOf = ({ binaries }: Engine, binary: string): string => binaries[binary]?.at[0] ?? binary;
-
   const ask = async (step: ResidentStep, where: StepRun & { readonly task: TaskFiles }): Promise<ProgramAnswer> => {
     const { engine, limits, signal, onProgress } = where;
     const { passwordFile } = where.task;
     const [input, output] = [step.input ?? where.task.input, step.output ?? where.task.output];
     const files = { input, output, ...(passwordFile === undefined ? {} : { passwordFile }) };
     const program = toolbox.resolve(engine, step.ask, egressProxy?.port);
-    const key = `${keyOf(engine, step.ask)}${program.egress ? ' online' : ''}`;
+    const key = `${residentKey(engine, step.ask)}${program.egress ? ' online' : ''}`;
     try {
       return await residents.ask(key, program, step.request, files, { limits, signal, onProgress });
     } catch (error) {
@@ -102,16 +98,12 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy, on
     const { input = task.input, output = task.output, beside } = step;
     const files = { input, output, ...(beside === undefined ? {} : { beside }) };
     const once = () =>
-      residents.ask(keyOf(engine, step.talk), toolbox.resolve(engine, step.talk), step.conversation, files, { limits, signal });
+      residents.ask(residentKey(engine, step.talk), toolbox.resolve(engine, step.talk), step.conversation, files, { limits, signal });
     return once().catch(orFail(signal, once)).catch(orFail(signal));
   };
 
   return {
     run,
-    prepare(engine, limits) {
-      for (const [binary, { resident }] of Object.entries(engine.binaries))
-        if (resident) residents.prepare(keyOf(engine, binary), toolbox.resolve(engine, binary), limits);
-    },
     async runStep(step, where) {
       if ('run' in step) {
         const outcome = await run(step, where);

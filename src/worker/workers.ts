@@ -1,12 +1,11 @@
 /** Starts all workers of one process: one per slot, and per express slot, each with its own slot folder and resident programs. */
 
 import type { Catalog } from '../catalog/catalog.ts';
-import type { StepLimits } from '../catalog/engine.ts';
-import { type Toolchain, type ToolchainBounds, toolchainRow, toolchains } from '../contracts/toolchains.ts';
+import { type Toolchain, toolchainRow, toolchains } from '../contracts/toolchains.ts';
 import type { Launcher } from '../exec/confine/confine.ts';
 import type { DeviceAccess } from '../exec/confine/policy.ts';
 import { openSlot } from '../exec/files/workspace.ts';
-import { openResidents, type ResidentOptions, type Residents } from '../exec/residents/residents.ts';
+import { openResidents, type ResidentOptions } from '../exec/residents/residents.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import type { EgressProxy } from '../fetch/pages/proxy.ts';
 import { openJudge } from '../judge/judge.ts';
@@ -17,6 +16,7 @@ import { EXPRESS, memoryOf } from './memory.ts';
 import { type PoolSlots, poolSlots } from './pool-slots.ts';
 import { createStepper } from './run-step.ts';
 import type { WorkerSettings } from './settings.ts';
+import { diskShareOf, renewableResidents, slotLimits } from './slot.ts';
 import type { EngineStates } from './trials/engine-states.ts';
 import { proofIn } from './trials/proof.ts';
 import { runTrial } from './trials/run.ts';
@@ -140,47 +140,4 @@ export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
       await closed;
     },
   };
-}
-
-export interface RenewableResidents extends Residents {
-  /** Ends all processes: the next requests get new ones. Not while a request is served. */
-  renew(): Promise<void>;
-}
-
-/** @param open called for the first ones, and at each renewal */
-export function renewableResidents(open: () => Residents): RenewableResidents {
-  let current = open();
-  return {
-    ask: (...request) => current.ask(...request),
-    prepare: (...start) => current.prepare(...start),
-    pid: (key) => current.pid(key),
-    async renew() {
-      const old = current;
-      // Their folders have the same names.
-      await old.close();
-      current = open();
-    },
-    close: () => current.close(),
-  };
-}
-
-/** What a conversion's folder may hold, and what of the work folder is left for warm programs. */
-const FOLDER_BYTES = 2 * 2 ** 30;
-const KEPT = 1 / 8;
-/** What the folder of one conversion may hold, so that all of them together never fill the work folder, bytes. */
-export const diskShareOf = (dirBytes: number | undefined, slots: number): number =>
-  dirBytes === undefined ? FOLDER_BYTES : Math.min(FOLDER_BYTES, Math.floor((dirBytes * (1 - KEPT)) / Math.max(1, slots)));
-
-/** What one conversion in a slot may use. */
-export function slotLimits(
-  { time, processes }: ToolchainBounds,
-  settings: Pick<WorkersDeps['settings'], ToolchainBounds['time']>,
-  memoryBytes: number,
-  folderBytes: number,
-): StepLimits {
-  const seconds = settings[time];
-  // Two cores' worth of work may be done in the time; a decoder that spins dies by the wall clock.
-  // A little above the folder's, so that it is the folder that is found too full.
-  const fileBytes = Math.min(1 << 30, folderBytes + (1 << 20));
-  return { memoryBytes, cpuSeconds: seconds * 2, fileBytes, folderBytes, processes, wallMs: seconds * 1000 };
 }

@@ -15,7 +15,8 @@ import {
   waitingSince,
   withdraw,
 } from '../../src/jobs/lifecycle.ts';
-import { JobRecord } from '../../src/jobs/record.ts';
+import type { JobRecord } from '../../src/jobs/record.ts';
+import { JobRecordSchema } from '../../src/jobs/record-schema.ts';
 import { aRecord, START } from '../conformance/samples.ts';
 
 const LATER = START + 5_000;
@@ -54,7 +55,7 @@ describe('a holder that fell silent', () => {
   it('is remembered by the worker that takes over', () => {
     expect(takenOver).toMatchObject({ attempt: 'second', attempts: 2, lapsed: ['first'] });
     expect(twice).toMatchObject({ attempt: 'third', attempts: 3, lapsed: ['first', 'second'] });
-    expect(JobRecord.parse(twice)).toEqual(twice);
+    expect(JobRecordSchema.parse(twice)).toEqual(twice);
   });
   it('and was only late takes its own claim back, once', () => {
     const back = withdraw(twice, 'second');
@@ -90,7 +91,7 @@ describe('a job that is given back', () => {
   it('waits as if it had never been claimed', () => {
     const { attempt: _, startedAt: __, ...before } = running;
     expect(back).toEqual({ ...before, state: 'queued', attempts: 0, queuedAt: LATER });
-    expect(JobRecord.parse(back)).toEqual(back);
+    expect(JobRecordSchema.parse(back)).toEqual(back);
   });
   it('keeps the password that it will need', () => expect(back.sealed).toBe(queued.sealed));
   it('goes on waiting where it ended: the time that a worker held it does not count', () => {
@@ -118,7 +119,7 @@ describe('every end', () => {
     it(`leaves no password in a job that is ${state}`, () => expect(record.sealed).toBeUndefined());
     it(`is the end of a job that is ${state}`, () =>
       expect([record.state, record.endedAt, hasEnded(record)]).toEqual([state, LATER, true]));
-    it(`can be stored of a job that is ${state}`, () => expect(JobRecord.parse(record)).toEqual(record));
+    it(`can be stored of a job that is ${state}`, () => expect(JobRecordSchema.parse(record)).toEqual(record));
   }
   it('remembers which attempt won', () => expect(ends['done']?.attempt).toBe('first'));
   it('adds warnings to those that were there', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { memoryOf, OWN_BYTES, TooLittleMemory } from '../../src/worker/memory.ts';
-import { diskShareOf } from '../../src/worker/workers.ts';
+import { diskShareOf } from '../../src/worker/slot.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;

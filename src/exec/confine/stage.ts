@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
-import { basename, dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import { NATIVE_PROGRAMS, type NativeProgram } from './policy.ts';
 
 const PROGRAMS = 'src/exec/programs';
@@ -144,17 +144,20 @@ const isTypeScript = (path: string): boolean => path.endsWith('.ts');
 const asJavaScript = (path: string): string => path.replace(/\.ts$/, '.js');
 
 /** @param root of the programs @param home of what is native */
-const runtimeAt = (root: string, home: string, node: string): Runtime => ({
-  node,
-  pathOf: (program) => join(root, PROGRAMS, asJavaScript(program)),
-  native: (program) => ({ program: join(home, NATIVE, program), library: libvipsIn(join(home, LIBVIPS)) }),
-  // Node finds the packages of the checkout from a folder in it.
-  reads: [
+function runtimeAt(root: string, home: string, node: string): Runtime {
+  const library = libvipsIn(join(home, LIBVIPS));
+  return {
     node,
-    ...[PROGRAMS, 'package.json', ...PACKAGES].map((part) => join(root, part)),
-    ...ONNX_RUNTIME.map((part) => join(home, part)),
-  ],
-});
+    pathOf: (program) => join(root, PROGRAMS, asJavaScript(program)),
+    native: (program) => ({ program: join(home, NATIVE, program), library }),
+    // Node finds the packages of the checkout from a folder in it.
+    reads: [
+      node,
+      ...[PROGRAMS, 'package.json', ...PACKAGES].map((part) => join(root, part)),
+      ...ONNX_RUNTIME.map((part) => join(home, part)),
+    ],
+  };
+}
 
 /** Its name ends with its version. */
 function libvipsIn(folder: string): string {
@@ -175,11 +178,11 @@ export function everyoneReaches(path: string): boolean {
 function stampOf(checkout: string, paths: readonly string[]): string {
   const lines = paths.map((path) => {
     const { mtimeMs, size } = statSync(path);
-    return `${mtimeMs} ${size} ${relative(checkout, path)}`;
+    return `${mtimeMs} ${size} ${path.slice(checkout.length + 1)}`;
   });
   return createHash('sha256').update(lines.sort().join('\n')).digest('hex').slice(0, 16);
 }
 
-// Synchronous, as all that each start does: a call takes microseconds, and the thread pool would cost twenty times that.
+// Synchronous, as all that each start does: a call takes microseconds, and the thread pool would cost twenty times that. So would `join`.
 const everythingBelow = (folder: string): string[] =>
-  readdirSync(folder, { encoding: 'utf8', recursive: true }).map((name) => join(folder, name));
+  readdirSync(folder, { encoding: 'utf8', recursive: true }).map((name) => `${folder}${sep}${name}`);

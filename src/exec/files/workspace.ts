@@ -1,7 +1,7 @@
 /** Slots: each runs one conversion at a time, in its own folder and as its own user. */
 import { randomInt } from 'node:crypto';
-import { chownSync, mkdirSync } from 'node:fs';
-import { chmod, mkdir, rm } from 'node:fs/promises';
+import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DeviceAccess } from '../confine/policy.ts';
 import { removeTree } from './remove.ts';
@@ -37,10 +37,10 @@ export interface Slot {
 export async function openSlot(root: string, index: number, devices?: DeviceAccess): Promise<Slot> {
   const home = join(root, `slot-${index}`);
   const uid = process.getuid?.() === 0 ? FIRST_UID + index : undefined;
-  await rm(home, { recursive: true, force: true });
-  await mkdir(home, { recursive: true });
-  await chmod(home, 0o711);
-  // Synchronous: each call takes microseconds, and the thread pool would cost twenty times that.
+  // Synchronous: each call takes microseconds, and the thread pool would cost twenty times that. What an earlier process left may take longer.
+  if (existsSync(home)) await rm(home, { recursive: true, force: true });
+  mkdirSync(home, { recursive: true });
+  chmodSync(home, 0o711);
   const own = (path: string) => {
     if (uid !== undefined) chownSync(path, uid, uid);
   };

@@ -52,25 +52,26 @@ export async function openConverters(
   metrics: Pick<Metrics, 'spawnFailed' | 'enginesWithdrawn' | 'modelsFound'>,
   served: readonly Toolchain[] = toolchains,
 ): Promise<Converters> {
-  await openFolder(dataDir);
-  const workDir = worker.dir ?? reachableFolder(dataDir);
-  await openFolder(workDir, 'work folder', 'WORK_DIR');
   const program = join(checkout, '.cache/bin/launcher');
-  const { withoutLandlock } = worker;
+  // Before anything else: it takes longest, and this process may have to be alone in its cgroup.
+  const without = (why: string) => log.warn({ why }, 'no cgroup could be created for a program: the launcher measures the program');
+  const opening = openCgroups(program, without);
+  openFolder(dataDir);
+  const workDir = worker.dir ?? reachableFolder(dataDir);
+  openFolder(workDir, 'work folder', 'WORK_DIR');
   const needed = new Set(engines.filter((engine) => isServed(engine, served)).flatMap(modelsOf));
-  // Beside each other. Cgroups first: this process may have to be alone in its own.
   const [cgroups, runtime, models] = await Promise.all([
-    openCgroups(program, (why) => log.warn({ why }, 'no cgroup could be created for a program: the launcher measures the program')),
+    opening,
     stage(checkout, process.execPath, runtimeDir ?? workDir),
     modelsHere(needed, checkout, { folder: worker.models, copies: runtimeDir ?? workDir }, log, metrics),
   ]);
-  const support = typeof cgroups === 'string' ? await launcherAt(program, { withoutLandlock }).check() : cgroups.kernel;
+  const support = typeof cgroups === 'string' ? await launcherAt(program, worker).check() : cgroups.kernel;
   const launcher = launcherAt(program, {
     cgroups: typeof cgroups === 'string' ? undefined : cgroups,
-    withoutLandlock,
+    withoutLandlock: worker.withoutLandlock,
     onSpawnFailed: metrics.spawnFailed,
   });
-  if (support.landlockAbi === 0 && !withoutLandlock) {
+  if (support.landlockAbi === 0 && !worker.withoutLandlock) {
     throw new CannotStart(
       'this kernel has no Landlock: converters could read every file; set worker.withoutLandlock: true to run them anyway',
     );

@@ -1,7 +1,7 @@
 /** The data folder of an embedded service: one process at a time, and its own key. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { everyoneReaches } from '../../exec/confine/stage.ts';
@@ -29,13 +29,13 @@ export function lockFolder(folder: string): () => void {
 const SQLITE_BUSY = 5;
 
 /** @throws CannotStart where files cannot be created */
-export async function openFolder(folder: string, called = 'data folder', variable = 'DATA_DIR'): Promise<void> {
+export function openFolder(folder: string, called = 'data folder', variable = 'DATA_DIR'): void {
   const trial = join(folder, `trial~${process.pid}`);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o755 });
+    mkdirSync(folder, { recursive: true, mode: 0o755 });
     // Permissions alone are not enough: a file system may be mounted read-only, or be full.
-    await writeFile(trial, 'x');
-    await rm(trial);
+    writeFileSync(trial, 'x');
+    rmSync(trial);
   } catch (cause) {
     throw notWritable(folder, cause, called, variable);
   }

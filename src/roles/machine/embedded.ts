@@ -43,7 +43,7 @@ export interface Embedded {
 /** @throws CannotStart when another process holds the data folder, or it cannot be written */
 export async function openEmbedded(config: Config, unreadable: UnreadableOf, clock: () => number): Promise<Embedded> {
   const { dataDir, secret, upkeep } = config;
-  await openFolder(dataDir);
+  openFolder(dataDir);
   const unlock = lockFolder(dataDir);
   const aloneSince = clock();
   const database = join(dataDir, 'filemill.db');

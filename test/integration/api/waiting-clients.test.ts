@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { JobRecord } from '../../../src/jobs/record.ts';
+import type { JobRecord } from '../../../src/jobs/record.ts';
+import { JobRecordSchema } from '../../../src/jobs/record-schema.ts';
 import type { Nats } from '../../../src/nats/connection.ts';
 import { type Cluster, type Role, startCluster } from '../../kit/cluster.ts';
 import { convert, type Service, startService, untilEnded } from '../../kit/service.ts';
@@ -58,7 +59,7 @@ describe('on one machine with two slots', () => {
     ground = {
       url: service.url,
       slots: SLOTS.office,
-      recordOf: async (id) => JobRecord.parse(JSON.parse(String(query.get(id)?.['record']))),
+      recordOf: async (id) => JobRecordSchema.parse(JSON.parse(String(query.get(id)?.['record']))),
     };
   });
   afterAll(() => service?.stop());
@@ -81,7 +82,7 @@ describe('over NATS, with a worker of one slot', () => {
     const recordOf = async (id: string) => {
       const found = await nats.manager.streams.getMessage('KV_jobs', { last_by_subj: `$KV.jobs.office.${id}` });
       if (found === null) throw new Error('the record is not there');
-      return JobRecord.parse(JSON.parse(found.string()));
+      return JobRecordSchema.parse(JSON.parse(found.string()));
     };
     ground = { url: api.url ?? '', slots: 1, recordOf };
     const readsMarkdown = async () => (await (await fetch(`${api.url}/api/v1/formats`)).text()).includes('"md"');

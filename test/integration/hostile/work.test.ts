@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { JobRecord } from '../../../src/jobs/record.ts';
+import type { JobRecord } from '../../../src/jobs/record.ts';
+import { JobRecordSchema } from '../../../src/jobs/record-schema.ts';
 import { contentOf } from '../../kit/content.ts';
 import { docx, paragraph, wordTable } from '../../kit/fixtures/ooxml.ts';
 import { writeZip, XML } from '../../kit/fixtures/zip.ts';
@@ -158,7 +159,7 @@ const REFUSED: Readonly<Record<string, Case>> = {
 };
 
 const recordOf = (id: string): JobRecord =>
-  JobRecord.parse(JSON.parse(String(database.prepare('SELECT record FROM jobs WHERE id = ?').get(id)?.['record'])));
+  JobRecordSchema.parse(JSON.parse(String(database.prepare('SELECT record FROM jobs WHERE id = ?').get(id)?.['record'])));
 
 /** @returns how the job ended */
 async function ended(file: File, to: string): Promise<Answer> {

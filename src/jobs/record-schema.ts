@@ -1,0 +1,60 @@
+/** The shape of a stored job, by which records are validated when they are read. */
+import { z } from 'zod';
+import { lanes } from '../contracts/messages/order.ts';
+import { UploadEnd } from '../contracts/messages/submission.ts';
+
+/** Ms since the epoch, from the store's clock where the store has one. */
+const time = z.number().int();
+
+export const StoredOutputSchema = z.strictObject({
+  key: z.string(),
+  filename: z.string(),
+  sizeBytes: z.number().int(),
+  contentType: z.string(),
+  sha256: z.string(),
+  files: z.number().int(),
+});
+export const StoredFailureSchema = z.strictObject({ reason: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()) });
+const Warning = z.strictObject({ code: z.string(), message: z.string() });
+
+export const JobRecordSchema = z.strictObject({
+  version: z.literal(1),
+  id: z.string(),
+  state: z.enum(['queued', 'running', 'done', 'error', 'cancelled']),
+  pool: z.string(),
+  lane: z.enum(lanes),
+  /** The last move from one pool to another, perhaps unfinished: no worker of the pool that it leaves takes it any more. */
+  moved: z.strictObject({ from: z.string(), to: z.string(), at: time }).optional(),
+  createdAt: time,
+  /** When the job and its files are no longer served; later reads answer 410. */
+  expiresAt: time,
+  /** Start of its waiting time once it was requeued: its creation plus the time that workers held it. */
+  queuedAt: time.optional(),
+  startedAt: time.optional(),
+  endedAt: time.optional(),
+  /** Clean name of the first source: results are named after it. */
+  filename: z.string(),
+  /** In the order sent; `part` is the number under which the file is stored. */
+  sources: z.array(z.strictObject({ part: z.number().int(), sizeBytes: z.number().int(), format: z.string() })).min(1),
+  /** The tool that was called and its parsed input; a conversion has none. */
+  tool: z.strictObject({ slug: z.string(), input: z.record(z.string(), z.unknown()) }).optional(),
+  target: z.strictObject({ format: z.string(), extension: z.string() }),
+  /** As parsed by `catalog/options`, without the password. */
+  options: z.record(z.string(), z.unknown()),
+  /** The password, encrypted with the service's key. */
+  sealed: z.string().optional(),
+  /** Claims so far: the fourth ends the job. */
+  attempts: z.number().int(),
+  /** How the last attempt to upload the output to the client's own bucket ended. */
+  upload: UploadEnd.optional(),
+  /** How often it gave way to jobs of other clients: each time it may run twice as long as before. */
+  gaveWay: z.number().int().optional(),
+  /** The holder's fencing token while running; the winner's at the end. */
+  attempt: z.string().optional(),
+  /** Tokens of earlier holders whose claims count because they fell silent: one that was only late withdraws its own. */
+  lapsed: z.array(z.string()).optional(),
+  engine: z.strictObject({ name: z.string(), version: z.string() }).optional(),
+  warnings: z.array(Warning),
+  output: StoredOutputSchema.optional(),
+  failure: StoredFailureSchema.optional(),
+});
