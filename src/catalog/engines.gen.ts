@@ -53,6 +53,7 @@ import { engine as sharp } from './engines/sharp.ts';
 import { engine as speech } from './engines/speech.ts';
 import { engine as subtitles } from './engines/subtitles.ts';
 import { engine as tesseract } from './engines/tesseract.ts';
+import { engine as tiff } from './engines/tiff.ts';
 import { engine as tiff2pdf } from './engines/tiff2pdf.ts';
 import { engine as voice } from './engines/voice.ts';
 
@@ -110,6 +111,7 @@ export const engines: readonly Engine[] = [
   speech,
   subtitles,
   tesseract,
+  tiff,
   tiff2pdf,
   voice,
 ];

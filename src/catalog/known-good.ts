@@ -15,6 +15,11 @@ export const PNG = binary(
   'png',
   'iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAAKUlEQVR42g3HMQEAAAzCMIRVGGdFIXDLlyQSGxcTBIvjU6mt62cyOzcPp2MTQQYaK1UAAAAASUVORK5CYII=',
 );
+/** 4 × 4 px, in RGB of 8 bits. */
+export const TIFF = binary(
+  'tiff',
+  'SUkqADgAAADcHh7cHh4eyDweyDzcHh7cHh4eyDweyDweyDweyDzcHh7cHh4eyDweyDzcHh7cHh4JAAABAwABAAAABAAAAAEBAwABAAAABAAAAAIBAwADAAAAqgAAAAMBAwABAAAAAQAAAAYBAwABAAAAAgAAABEBBAABAAAACAAAABUBAwABAAAAAwAAABYBAwABAAAABAAAABcBBAABAAAAMAAAAAAAAAAIAAgACAA=',
+);
 /** 4 × 4 px, of two colours and the two between them. */
 export const DDS = binary(
   'dds',

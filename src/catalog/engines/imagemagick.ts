@@ -5,7 +5,7 @@ import { type OptionName, PICTURE_EDITS } from '../options/options.ts';
 import { CARRIER, carryExif, EXIF } from '../planning/exif.ts';
 import { BESIDE, bounded, DECODER, decodes, overPng } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
-import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
+import { flatten, pick, readAndEdit, STRIP, type Unread } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
 import { SRGB_BASE64 } from './imagemagick/srgb.ts';
@@ -66,20 +66,21 @@ function plan(task: Task): Plan {
     // Version 6 writes the EXIF of a HEIC into a JPEG without what tells that it is EXIF.
     ...(exif ? ['+profile', 'exif', '-profile', app1] : []),
   ];
-  const { steps, warnings = [] } = transparent ? overPng(task, (png) => converted(png, said)) : converted(task, said);
+  const { steps, warnings = [] } = transparent ? overPng(task, (png) => converted(png, { said })) : converted(task, { said });
   if (said.length === 0) return { steps, warnings };
   return { steps: [{ run: 'beside', args: ['said', input, icc, SRGB_BASE64, words, app1] }, ...steps], warnings };
 }
 
-function converted(task: Task, said: readonly string[] = []): Plan {
+/** @param tiff the source, if it is a TIFF: what it says in EXIF */
+export function converted(task: Task, told: Unread = {}, tiff: string = task.input): Plan {
   const { target, options, output } = task;
   const writer = WRITERS[target];
   const { indices, warnings } = pick(task, writer?.many);
-  const picture = readAndEdit(task, indices, said);
+  const picture = readAndEdit(task, indices, told);
   const result = `${output}/out.${target}`;
   const says = target === 'tiff' && options.strip_metadata !== true;
   // ImageMagick does not know it of a TIFF as source, either.
-  const carrier = task.source === 'tiff' ? task.input : `${output}/${CARRIER}`;
+  const carrier = task.source === 'tiff' ? tiff : `${output}/${CARRIER}`;
   const apart = indices.length > 1 && writer?.many === undefined && READERS[task.source]?.takes === 'pages';
   return {
     warnings,
@@ -92,7 +93,7 @@ function converted(task: Task, said: readonly string[] = []): Plan {
           ...(options.strip_metadata ? STRIP : []),
           // The scale of JPEG and similar formats starts at 1.
           ...(writer?.quality ? ['-quality', `${Math.max(1, options.img_quality ?? 80)}`] : []),
-          ...(says && carrier !== task.input
+          ...(says && carrier !== tiff
             ? ['(', '-clone', '0', '-crop', '1x1+0+0', '+repage', '-write', `png:${carrier}`, '+delete', ')']
             : []),
           ...(writer?.encode ?? []),

@@ -50,17 +50,20 @@ export const engine: Engine = {
     ...(source === 'tiff' ? (['pages'] as const) : []),
   ],
 
-  plan,
+  plan: (task) => pictured(task),
 };
 
-/** libvips neither reads nor writes the EXIF of a TIFF. */
-function plan({ source, target, options, input, output, scratch }: Task): Plan {
-  const order = { source, target, options, input, output: `${output}/result.${target}` };
+/**
+ * libvips neither reads nor writes the EXIF of a TIFF.
+ * @param tiff the source, if it is a TIFF: what it says in EXIF @param colours see `ImageRequest`
+ */
+export function pictured({ source, target, options, input, output, scratch }: Task, tiff = input, colours?: number): Plan {
+  const order = { source, target, options, input, output: `${output}/result.${target}`, colours };
   if (options.strip_metadata || target === 'gif') return { steps: [talk(order)] };
   if (target === 'tiff') return { steps: [talk(order), carryExif(`${output}/${CARRIER}`, order.output)] };
   if (source !== 'tiff') return { steps: [talk(order)] };
   const said = `${scratch}/said.jpg`;
-  return { steps: [carryExif(input, said), talk({ ...order, said })] };
+  return { steps: [carryExif(tiff, said), talk({ ...order, said })] };
 }
 
 interface EditRequest {
@@ -71,6 +74,7 @@ interface EditRequest {
   readonly input: string;
   readonly output: string;
   readonly said?: string;
+  readonly colours?: number | undefined;
 }
 
 /** What libvips does to one picture, by what it finds in it. */
@@ -83,7 +87,7 @@ export const talk = (order: EditRequest): ConversationStep => ({
   ...(order.said === undefined ? {} : { beside: order.said }),
 });
 
-const requestOf = ({ source, target, options }: EditRequest): Omit<ImageRequest, 'input' | 'output' | 'said'> => ({
+const requestOf = ({ source, target, options, colours }: EditRequest): Omit<ImageRequest, 'input' | 'output' | 'said'> => ({
   source,
   target,
   rotate: options.img_rotate,
@@ -98,6 +102,7 @@ const requestOf = ({ source, target, options }: EditRequest): Omit<ImageRequest,
   background: options.background ?? '#ffffff',
   strip: options.strip_metadata ?? false,
   pages: options.pages,
+  colours,
 });
 
 function cropOf({ img_crop_x: x, img_crop_y: y, img_crop_w: w, img_crop_h: h }: Options): ImageRequest['crop'] {

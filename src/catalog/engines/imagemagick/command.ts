@@ -41,11 +41,16 @@ export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' 
   }
 }
 
-/**
- * Arguments that read and edit the picture and convert it to sRGB, and its size in px.
- * @param said arguments that add its colour profile and what is said of it, where ImageMagick does not read them from the picture
- */
-export function readAndEdit({ source, input, options, facts }: Task, indices: readonly number[], said: readonly string[] = []) {
+/** Arguments for what ImageMagick does not know of the picture. */
+export interface Unread {
+  /** What its samples mean. */
+  readonly means?: readonly string[];
+  /** Its colour profile, and what is said of it. */
+  readonly said?: readonly string[];
+}
+
+/** Arguments that read and edit the picture and convert it to sRGB, and its size in px. */
+export function readAndEdit({ source, input, options, facts }: Task, indices: readonly number[], { means = [], said = [] }: Unread = {}) {
   const reader = READERS[source];
   const frames = framesOf(facts);
   const frame = frames[indices[0] ?? 0] ?? {
@@ -67,6 +72,7 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
       ...IMAGEMAGICK_LIMITS,
       `${reader?.coder}:${input}[${indices.join(',')}]`,
       ...(reader?.means ?? []),
+      ...means,
       ...(reader?.takes === 'frames' && indices.length > 1 ? ['-coalesce'] : []),
       // Drops a cursor's hot spot and a scanner's offset.
       ...(reader?.takes === 'frames' ? [] : ['+repage']),

@@ -76,6 +76,11 @@ export function readPing(stdout: string): Facts {
       },
     ];
   });
+  return { frames: boundedFrames(frames) };
+}
+
+/** @throws Failure `CONVERSION_FAILED` if a bound is exceeded or there is no frame */
+export function boundedFrames<F extends Frame>(frames: readonly F[]): readonly F[] {
   if (frames.length === 0) throw conversionFailed('corrupt_input');
   if (frames.length > MAX_FRAMES) throw inputLimit('frames', MAX_FRAMES, frames.length);
   const areas = frames.map(({ width, height }) => width * height);
@@ -84,7 +89,7 @@ export function readPing(stdout: string): Facts {
   const together = areas.reduce((sum, area) => sum + area, 0);
   if (together > MAX_PIXELS_TOGETHER) throw inputLimit('pixels of all frames', MAX_PIXELS_TOGETHER, together);
   if (largest < 1) throw conversionFailed('corrupt_input');
-  return { frames };
+  return frames;
 }
 
 const isNumber = (text: string): boolean => /^\d+$/.test(text);

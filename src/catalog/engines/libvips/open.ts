@@ -48,7 +48,7 @@ export function* look(session: Session, request: ImageRequest): Talk<OpenedFirst
 /** @param which page or frames; the first without it @throws PictureRefusal */
 export function* openAgain(
   session: Session,
-  { source, input, cut = false }: ImageRequest,
+  { source, input, cut = false, colours }: ImageRequest,
   which: { page?: number; n?: number },
 ): Talk<OpenedFirst> {
   const known = LOADERS[source];
@@ -58,6 +58,10 @@ export function* openAgain(
     session.run(loader, { filename: input, access: 'sequential', 'fail-on': cut ? 'none' : 'error', ...(paged && which), ...properties });
   let image = open({});
   let header = yield* session.look(image);
+  if (colours !== undefined && header.bands > colours) {
+    image = session.run('extract_band', { in: image, band: 0, n: colours });
+    header = yield* session.look(image);
+  }
   // Lab has signed samples by its nature.
   const measured = header.bands === 1 && MEASURED.has(header.format);
   const samples = source === 'tiff' && !measured && !header.space.startsWith('lab') ? SAMPLES[header.format] : undefined;

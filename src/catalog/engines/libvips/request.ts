@@ -32,6 +32,8 @@ export interface ImageRequest {
   readonly cut?: boolean | undefined;
   /** Pages of a TIFF, from 1; unset: all. */
   readonly pages?: readonly (readonly [number, number])[] | undefined;
+  /** Bands that are its colour, where others follow that are neither that nor opacity; unset: the file says what each is. */
+  readonly colours?: number | undefined;
 }
 
 export interface TextMark {
