@@ -1,5 +1,5 @@
 /** ImageMagick: image formats that libvips does not support, and icons. Works with versions 6 and 7. */
-import type { Conversion, Engine, Plan, Task } from '../engine.ts';
+import type { Conversion, Engine, Inspection, Plan, Task } from '../engine.ts';
 import { PNG, TRANSPARENT_HEIC } from '../known-good.ts';
 import { type OptionName, PICTURE_EDITS } from '../options/options.ts';
 import { CARRIER, carryExif, EXIF } from '../planning/exif.ts';
@@ -15,6 +15,11 @@ const WORDLESS = ['-define', 'png:exclude-chunk=date,tIME,tEXt,zTXt,iTXt,eXIf'] 
 
 /** Sides of the pictures in an icon, px; Windows uses the nearest. */
 const ICON_SIDES = [16, 32, 48, 64, 128, 256] as const;
+
+export const INSPECTION: Inspection = {
+  step: (input, task) => (decodes(task) ? { run: 'info', args: [input] } : pingStep(input, task)),
+  read: (stdout, task) => (decodes(task) ? bounded(stdout) : readPing(stdout)),
+};
 
 export const engine: Engine = {
   id: 'imagemagick',
@@ -35,10 +40,7 @@ export const engine: Engine = {
     ...(WRITERS[target]?.alpha ? [] : (['background'] as const)),
     ...(READERS[source]?.takes === 'pages' ? (['pages'] as const satisfies OptionName[]) : []),
   ],
-  inspect: {
-    step: (input, task) => (decodes(task) ? { run: 'info', args: [input] } : pingStep(input, task)),
-    read: (stdout, task) => (decodes(task) ? bounded(stdout) : readPing(stdout)),
-  },
+  inspect: INSPECTION,
   plan,
   explain,
   limits: { memoryBytes: 2 * 1024 ** 3 },

@@ -5,9 +5,12 @@ import { PNG } from '../known-good.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
 import { decodes, overPng } from './heif.ts';
 import { READERS } from './imagemagick/coders.ts';
-import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
+import { flatten, pick, readAndEdit, STRIP, type Unread } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
-import { engine as imagemagick } from './imagemagick.ts';
+import { INSPECTION, engine as imagemagick } from './imagemagick.ts';
+import { VIPS } from './sharp.ts';
+import { planImageMagick, TIFFINFO } from './tiff/read.ts';
+import { readTags, tagsStep } from './tiff/tags.ts';
 
 /** Pixels per inch for pictures that state none: the value of browsers (CSS 2.1, 4.3.2). */
 const DEFAULT_DENSITY = 96;
@@ -23,6 +26,8 @@ export const engine: Engine = {
   binaries: {
     tiff2pdf: { at: ['/usr/bin/tiff2pdf'], version: { args: ['-h'], pattern: /LIBTIFF, Version (\d+\.\d+\.\d+)/ } },
     ...imagemagick.binaries,
+    tiffinfo: TIFFINFO,
+    vips: VIPS,
   },
   conversions: everyPair(Object.keys(READERS), ['pdf'], { rank: 70 }),
   trials: [{ file: PNG, target: 'pdf' }],
@@ -33,17 +38,20 @@ export const engine: Engine = {
     ...(BILEVEL.has(source) ? [] : (['img_quality'] as const)),
     ...(READERS[source]?.takes === 'pages' ? (['pages'] as const) : []),
   ],
-  ...(imagemagick.inspect && { inspect: imagemagick.inspect }),
+  inspect: {
+    step: (input, task) => (task.source === 'tiff' ? tagsStep(input) : INSPECTION.step(input, task)),
+    read: (stdout, task) => (task.source === 'tiff' ? readTags(stdout) : INSPECTION.read(stdout, task)),
+  },
   // Version 6 of ImageMagick reads neither the profile of a HEIC nor its transparency.
-  plan: (task) => (decodes(task) ? overPng(task, paged) : paged(task)),
+  plan: (task) => (task.source === 'tiff' ? planImageMagick(task, paged) : decodes(task) ? overPng(task, paged) : paged(task)),
   explain,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
-function paged(task: Task): Plan {
+function paged(task: Task, unread: Unread = {}): Plan {
   const { source, options, scratch, output } = task;
   const { indices, warnings } = pick(task, 'pages');
-  const picture = readAndEdit(task, indices);
+  const picture = readAndEdit(task, indices, unread);
   const pages = `${scratch}/pages.tiff`;
   const bilevel = BILEVEL.has(source);
   const pixels = bilevel ? ['-monochrome', '-compress', 'Group4'] : ['-type', 'TrueColor', '-compress', 'None'];
