@@ -80,7 +80,7 @@ export function shareInAll(path: string, tableShare: number): Share {
 }
 
 /** Where a run that draws its tables takes one file in so many of each folder: CI's 75 minutes are too few for all of them beside `make e2e`. */
-const FILES_DRAWN = 3;
+const FILES_DRAWN = 4;
 const DRAWN = /^(test\/(?:cluster|integration\/[^/]+))\//;
 
 /**

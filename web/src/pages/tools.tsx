@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { loadFormats, loadTools, type Tool, tools } from '../api/catalog.ts';
 import { Brush } from '../parts/brush.tsx';
 import { Crop } from '../parts/crop.tsx';
+import { Example, exampleKind } from '../parts/example.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Intake } from '../parts/intake.tsx';
 import { Nothing } from '../parts/nothing.tsx';
@@ -145,6 +146,7 @@ function Present({ tool }: { tool: Tool }) {
     moved.splice(to, 0, ...moved.splice(from, 1));
     pieces.value = moved;
   };
+  const kind = exampleKind(tool);
   const mask = useSignal<MakeMask | undefined>(undefined);
   const isTooMuch = useSignal(false);
   const [first] = list;
@@ -175,6 +177,7 @@ function Present({ tool }: { tool: Tool }) {
   const [name, says] = [toolName(slug), toolSummary(slug, summary)];
   const restart = (task: Task) => start(task, task.pieces.value.some(({ isMask }) => isMask) ? others : values.value);
   const heading = useRef<HTMLHeadingElement>(null);
+  const submit = useRef<HTMLButtonElement>(null);
   const paintAgain = (task: Task) => {
     tasks.value = tasks.value.filter((each) => each !== task);
     pieces.value = shownOf(task);
@@ -229,6 +232,20 @@ function Present({ tool }: { tool: Tool }) {
         small={list.length > 0 || isPage}
         onlyUrl={isPage}
       />
+      {kind !== undefined && list.length === 0 && (
+        <Example
+          key={slug}
+          slug={slug}
+          kind={kind}
+          count={files.min}
+          take={(some, told) => {
+            pieces.value = some.map(pieceOf);
+            values.value = { ...told, ...values.value };
+            // The button is gone.
+            setTimeout(() => submit.current?.focus());
+          }}
+        />
+      )}
       {list.length > 0 && (
         <ol class="pieces">
           {list.map((piece, place) => (
@@ -291,7 +308,7 @@ function Present({ tool }: { tool: Tool }) {
         )}
         {options.length > 0 && <h2>{t('options')}</h2>}
         {options.length > 0 && <Options prefix={slug} values={values} fields={options} />}
-        <button type="submit" class="button main large" disabled={few || missing || mixed || isTooMuch.value}>
+        <button ref={submit} type="submit" class="button main large" disabled={few || missing || mixed || isTooMuch.value}>
           {t('run')}
         </button>
         {few && !isPage && <p class="quiet">{t('atLeast', { n: files.min })}</p>}
