@@ -7,7 +7,7 @@ import type { ExampleKind } from '../work/example.ts';
 /** The browser can draw no face, speak no word into a file, and lock no PDF. */
 const WITHOUT: ReadonlySet<string> = new Set(['passport-photo', 'speech-to-text', 'unlock-pdf']);
 
-/** Of what a tool accepts, the first that is found here says what the example is. */
+/** The first format that a tool accepts decides. */
 const KINDS: readonly (readonly [format: string, kind: ExampleKind])[] = [
   ['png', 'picture'],
   ['jpg', 'jpg'],
