@@ -74,10 +74,10 @@ export const boundPicture = (limit: string, max: number, received: number, says?
 
 export const outside = (misfit: OptionMisfit): PictureRefusal => new PictureRefusal('invalid_option', misfit.says, { misfit });
 
-/** What libvips says of good TIFFs that it does not read: 10 to 14 bits, 24, doubles, tiles in planes, Lab of 8 bits or ICC's, compression of today. */
+/** What libvips says of good TIFFs that it does not read, where the file does not say itself what it is (`tiff/tags.ts`). */
 const RARE_TIFF =
   /samples_per_pixel not a whole number|samples out of range|tiled separate planes not supported|bad labq format|unsupported tiff image type|no known route from 'multiband'|compression support is not configured|Compression scheme \d{1,5} \w+ decoding is not implemented/i;
-const RARE_TIFF_SAYS =
+export const RARE_TIFF_SAYS =
   'This kind of TIFF (its number of bits, its colours, its compression, or planes in tiles) is not supported: save it as RGB or grey of 8 or 16 bits, with LZW or Deflate.';
 
 /** Recognises libvips' errors about exhausted resources; any other error is about the picture. */

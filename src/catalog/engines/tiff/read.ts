@@ -3,6 +3,7 @@ import { conversionFailed } from '../../../errors.ts';
 import type { Binary, Plan, ProcessStep, Step, Task } from '../../engine.ts';
 import { pick, type Unread } from '../imagemagick/command.ts';
 import { boundedFrames, IMAGEMAGICK_LIMITS } from '../imagemagick/inspect.ts';
+import { RARE_TIFF_SAYS } from '../libvips/request.ts';
 import { pictured, talk } from '../sharp.ts';
 import { type Decoder, type TiffPage, tiffPages } from './tags.ts';
 
@@ -49,12 +50,9 @@ function chosen(task: Task): { indices: readonly number[]; pages: readonly TiffP
   const { indices, warnings } = pick(task, 'pages');
   const all = tiffPages(task.facts);
   const pages = indices.flatMap((index) => all[index] ?? []);
-  if (!canRead(pages, 'libvips') && !canRead(pages, 'imagemagick')) throw conversionFailed('unsupported_variant', { says: RARE });
+  if (!canRead(pages, 'libvips') && !canRead(pages, 'imagemagick')) throw conversionFailed('unsupported_variant', { says: RARE_TIFF_SAYS });
   return { indices, pages, warnings };
 }
-
-const RARE =
-  'This kind of TIFF (its number of bits, its colours or its compression) is not supported: save it as RGB or grey of 8 or 16 bits, with LZW or Deflate.';
 
 const canRead = (pages: readonly TiffPage[], decoder: Decoder): boolean => pages.every(({ eludes }) => !eludes.includes(decoder));
 
