@@ -2,8 +2,8 @@
  * `make e2e`: a real cluster on this machine, the chart installed on it with its values for a trial, and the service used, scaled, upgraded
  * under load, rolled back and removed. Says what it does and how long each step took; removes all it made, also when it is interrupted.
  *
- *   scripts/e2e [--keep] [PART…]    --keep leaves the cluster, and uses one that is there; PART is a part of `ALL`, or one of `APART`;
- *                                   those of `PARTS` unless given
+ *   scripts/e2e [--keep] [PART…]    --keep leaves the cluster, and uses one that is there; PART is one of `PARTS` or `APART`;
+ *                                   all `PARTS` but those of the night unless given
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -50,10 +50,13 @@ const PARTS: Readonly<Record<string, (files: E2eFiles) => Promise<void>>> = {
   upgrade,
   uninstall,
   helm3: helm3Release,
+  throughput,
+  crowd,
+  device: useDevice,
+  autoscaling: autoscale,
 };
 /** Only where they are asked for: docs/operating.md has them among what runs at night. */
-const MORE: typeof PARTS = { throughput, crowd, device: useDevice, autoscaling: autoscale };
-const ALL = { ...PARTS, ...MORE };
+const AT_NIGHT: ReadonlySet<string> = new Set(['losses', 'rotation', 'throughput', 'crowd', 'device', 'autoscaling']);
 /** These need no cluster: `make e2e` runs them while it builds what the others need. */
 const APART: Readonly<Record<string, (folder: string) => Promise<void>>> = { bare };
 
@@ -62,20 +65,19 @@ if (process.getuid?.() !== 0) {
   process.exit(1);
 }
 const asked = args.filter((name) => name !== '--keep');
-const known = Object.keys({ ...ALL, ...APART });
+const known = Object.keys({ ...PARTS, ...APART });
 const unknown = asked.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
   console.error(`e2e: there is no part ${unknown.join(', ')}; there are: ${known.join(' ')}`);
   process.exit(2);
 }
-const onCluster = asked.length === 0 || asked.some((name) => ALL[name] !== undefined);
+const onCluster = asked.length === 0 || asked.some((name) => PARTS[name] !== undefined);
 
 async function runParts(folder: string): Promise<void> {
   for (const [name, part] of Object.entries(APART)) if (asked.includes(name)) await part(folder);
   if (!onCluster) return;
   const files = await makeFiles(folder);
-  for (const [name, part] of Object.entries(asked.length === 0 ? PARTS : ALL))
-    if (asked.length === 0 || asked.includes(name)) await part(files);
+  for (const [name, part] of Object.entries(PARTS)) if (asked.length === 0 ? !AT_NIGHT.has(name) : asked.includes(name)) await part(files);
 }
 
 if (onCluster) console.log(`e2e: a cluster in ${clusterDir}, reached at ${node}${keep ? '' : '; it is removed at the end'}`);
