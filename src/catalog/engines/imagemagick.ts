@@ -8,6 +8,7 @@ import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP, type Unread } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
+import { isPhotoshop, overRaster, photoshopStep, RASTER, readPhotoshop } from './imagemagick/photoshop.ts';
 import { SRGB_BASE64 } from './imagemagick/srgb.ts';
 
 /** Version 6 writes what it has read of EXIF into a PNG as texts, too. */
@@ -17,8 +18,9 @@ const WORDLESS = ['-define', 'png:exclude-chunk=date,tIME,tEXt,zTXt,iTXt,eXIf'] 
 const ICON_SIDES = [16, 32, 48, 64, 128, 256] as const;
 
 export const INSPECTION: Inspection = {
-  step: (input, task) => (decodes(task) ? { run: 'info', args: [input] } : pingStep(input, task)),
-  read: (stdout, task) => (decodes(task) ? bounded(stdout) : readPing(stdout)),
+  step: (input, task) =>
+    decodes(task) ? { run: 'info', args: [input] } : isPhotoshop(task) ? photoshopStep(input) : pingStep(input, task),
+  read: (stdout, task) => (decodes(task) ? bounded(stdout) : isPhotoshop(task) ? readPhotoshop(stdout) : readPing(stdout)),
 };
 
 export const engine: Engine = {
@@ -27,7 +29,7 @@ export const engine: Engine = {
   role: 'image',
   toolchains: ['image', 'pdf'],
   // Version 6 reads neither the transparency of HEIC, where libheif decodes the picture first, nor its colour profile and XMP.
-  binaries: { convert: CONVERT, heif: { at: DECODER.convert.at }, info: DECODER.info, exif: EXIF, ...BESIDE },
+  binaries: { convert: CONVERT, heif: { at: DECODER.convert.at }, info: DECODER.info, exif: EXIF, ...BESIDE, ...RASTER },
   conversions: conversions(),
   trials: [
     { file: PNG, target: 'tiff' },
@@ -53,7 +55,7 @@ function conversions(): Conversion[] {
 }
 
 function plan(task: Task): Plan {
-  if (!decodes(task)) return converted(task);
+  if (!decodes(task)) return overRaster(task, converted);
   const { facts, options, target, input, scratch } = task;
   const frames = framesOf(facts);
   const transparent = frames.some(({ alpha }) => alpha);

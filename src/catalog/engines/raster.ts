@@ -7,13 +7,14 @@ import { type Engine, everyPair, type Facts } from '../engine.ts';
 import { DDS, JLS } from '../known-good.ts';
 import { ownStep, reasonTold } from '../planning/told.ts';
 import type { Frame } from './imagemagick/inspect.ts';
+import { RASTER } from './imagemagick/photoshop.ts';
 
 export const engine: Engine = {
   id: 'raster',
   name: 'filemill raster',
   role: 'image',
   toolchains: ['image', 'pdf'],
-  binaries: { raster: { at: ['program:raster.ts'] } },
+  binaries: RASTER,
   conversions: [...everyPair(['dds', 'jls', 'fits'], ['png'], { rank: 90 }), { source: 'xcf', target: 'png', rank: 90, loses: ['layers'] }],
   trials: [
     { file: DDS, target: 'png' },

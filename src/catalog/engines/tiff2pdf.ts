@@ -7,6 +7,7 @@ import { decodes, overPng } from './heif.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP, type Unread } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
+import { overRaster } from './imagemagick/photoshop.ts';
 import { INSPECTION, engine as imagemagick } from './imagemagick.ts';
 import { VIPS } from './sharp.ts';
 import { planImageMagick, TIFFINFO } from './tiff/read.ts';
@@ -43,7 +44,7 @@ export const engine: Engine = {
     read: (stdout, task) => (task.source === 'tiff' ? readTags(stdout) : INSPECTION.read(stdout, task)),
   },
   // Version 6 of ImageMagick reads neither the profile of a HEIC nor its transparency.
-  plan: (task) => (task.source === 'tiff' ? planImageMagick(task, paged) : decodes(task) ? overPng(task, paged) : paged(task)),
+  plan: (task) => (task.source === 'tiff' ? planImageMagick(task, paged) : decodes(task) ? overPng(task, paged) : overRaster(task, paged)),
   explain,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };

@@ -1,16 +1,17 @@
 /**
  * Reads pictures that no program of the image has a reader for.
  *
- *   raster.ts inspect INPUT.(dds|jls|xcf|fits)
- *   raster.ts decode INPUT.(dds|jls|xcf|fits) OUTPUT.png
+ *   raster.ts inspect INPUT.(dds|jls|xcf|fits|psd|psb)
+ *   raster.ts decode INPUT.(dds|jls|xcf|fits|psd|psb) OUTPUT.png
  *
- * `inspect` prints a line of JSON: `{"width", "height"}`, px. Where a picture is refused, the answer says why.
+ * `inspect` prints a line of JSON: `{"width", "height"}`, px; of a Photoshop file also what `photoshopFacts` says. Where a picture is refused, the answer says why.
  */
 import { readFileSync } from 'node:fs';
 import { decodeDds, surfaceOf } from './raster/dds.ts';
 import { decodeFits, pictureIn } from './raster/fits.ts';
 import { decodeJpegLs, frameOf } from './raster/jpeg-ls.ts';
 import { type Raster, withoutIdleAlpha, writePng } from './raster/png.ts';
+import { decodePhotoshop, photoshopFacts, photoshopHead } from './raster/psd.ts';
 import { canvasOf, decodeXcf } from './raster/xcf.ts';
 import { answering } from './values/answer.ts';
 import { beyond } from './values/value.ts';
@@ -21,13 +22,19 @@ const MAX_PIXELS = 100_000_000;
 interface Reader {
   readonly size: (bytes: Buffer) => { readonly width: number; readonly height: number };
   readonly decode: (bytes: Buffer) => Raster;
+  /** For the inspection; unset: its size. */
+  readonly facts?: (bytes: Buffer) => object;
 }
+
+const PHOTOSHOP: Reader = { size: photoshopHead, decode: decodePhotoshop, facts: photoshopFacts };
 
 const READERS: Readonly<Record<string, Reader>> = {
   dds: { size: surfaceOf, decode: decodeDds },
   jls: { size: frameOf, decode: decodeJpegLs },
   xcf: { size: canvasOf, decode: decodeXcf },
   fits: { size: pictureIn, decode: decodeFits },
+  psd: PHOTOSHOP,
+  psb: PHOTOSHOP,
 };
 
 const [verb = '', input = '', output = ''] = process.argv.slice(2);
@@ -39,7 +46,7 @@ await answering(async () => {
   const { width, height } = reader.size(bytes);
   if (width * height > MAX_PIXELS) throw beyond('pixels', MAX_PIXELS, width * height);
   if (verb === 'inspect') {
-    process.stdout.write(`${JSON.stringify({ width, height })}\n`);
+    process.stdout.write(`${JSON.stringify(reader.facts?.(bytes) ?? { width, height })}\n`);
     return [];
   }
   const raster = reader.decode(bytes);

@@ -10,7 +10,6 @@ import { createCatalog } from '../../../src/catalog/catalog.ts';
 import { engines } from '../../../src/catalog/engines.gen.ts';
 import {
   ARTIST,
-  cmykPsd,
   giantPng,
   inCmyk,
   inWideGamut,
@@ -27,6 +26,7 @@ import {
   textureDds,
   WIDTH,
 } from '../../kit/fixtures/photos.ts';
+import { cmykPsd } from '../../kit/fixtures/psd.ts';
 import { measuredTiff } from '../../kit/fixtures/tiffs.ts';
 import { gimp } from '../../kit/fixtures/xcf.ts';
 import { decode } from '../../kit/judges/pixels.ts';
