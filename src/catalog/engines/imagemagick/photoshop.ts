@@ -16,7 +16,7 @@ export const photoshopStep = (input: string): ProcessStep => ownStep('raster', [
 
 /** @throws Failure `CONVERSION_FAILED` if a bound is exceeded, or it is damaged */
 export function readPhotoshop(stdout: string): Facts {
-  const line = /^\{"width":\d+.*\}$/m.exec(stdout)?.[0];
+  const line = stdout.split('\n').find((each) => each.startsWith('{"width":'));
   if (line === undefined) throw conversionFailed('corrupt_input');
   const { width, height, mode, depth, channels, isOurs, density } = JSON.parse(line) as Readonly<
     Record<string, number | boolean | undefined>

@@ -27,24 +27,28 @@ export function readTags(stdout: string): Facts {
 }
 
 function pageOf(text: string): TiffPage {
-  const said = (name: string, value = '(.*)'): string => new RegExp(`^ +${name}: ${value}$`, 'm').exec(text)?.[1] ?? '';
+  const lines = linesOf(text);
+  const said = (name: string): string => lines.get(name) ?? '';
   const tags: Tags = {
-    bits: Number(said('Bits/Sample', '(\\d+)') || 1),
-    samples: Number(said('Samples/Pixel', '(\\d+)') || 1),
+    bits: Number(said('Bits/Sample') || 1),
+    samples: Number(said('Samples/Pixel') || 1),
     format: said('Sample Format'),
     compression: said('Compression Scheme'),
     photometric: said('Photometric Interpretation'),
     subsampling: said('YCbCr Subsampling') || '2, 2',
     inPlanes: said('Planar Configuration') === 'separate image planes',
-    inTiles: /^ +Tile Width: /m.test(text),
+    inTiles: lines.has('Tile Width'),
   };
+  const [width, height] = said('Image Width').split(' Image Length: ');
   const orientation = said('Orientation');
-  const extra = said('Extra Samples', '\\d+<(.*)>').split(', ');
+  const extra = said('Extra Samples')
+    .replace(/^\d+<|>$/g, '')
+    .split(', ');
   const colours = COLOURS[tags.photometric];
   const unsaid = colours !== undefined && tags.samples > colours && extra.every((each) => each === 'unspecified' || each === '');
   return {
-    width: Number(/Image Width: (\d+)/.exec(text)?.[1] ?? 0),
-    height: Number(/Image Length: (\d+)/.exec(text)?.[1] ?? 0),
+    width: Number(width) || 0,
+    height: Number(height) || 0,
     alpha: extra.some((each) => /^(?:un)?assoc-alpha$/.test(each)),
     upright: ['', 'row 0 top, col 0 lhs'].includes(orientation),
     onItsSide: /^row 0 [lr]hs/.test(orientation),
@@ -55,6 +59,16 @@ function pageOf(text: string): TiffPage {
     derived: isLab(tags) || tags.photometric === 'YCbCr',
     ...(unsaid && { colours }),
   };
+}
+
+/** What stands before and after the first colon of each line; of two the first, as directories within follow their own. */
+function linesOf(text: string): ReadonlyMap<string, string> {
+  const lines = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const [name = '', ...value] = line.split(': ');
+    if (value.length > 0 && !lines.has(name.trim())) lines.set(name.trim(), value.join(': '));
+  }
+  return lines;
 }
 
 /** As tiffinfo prints them; TIFF 6.0 explains each. */
