@@ -12,6 +12,7 @@ import { READERS } from './imagemagick/coders.ts';
 import { pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, type Frame, pingStep, readPing } from './imagemagick/inspect.ts';
+import { overDecoded } from './imagemagick/over-decoded.ts';
 
 /** libheif's messages for a codec that is not there. */
 const LACKS: Meanings<Reason> = [
@@ -109,11 +110,8 @@ function plan(task: Task): Plan {
 }
 
 /** The plan of another engine for the picture that libheif has decoded. @param decoder the engine's binary; it needs `beside`, too */
-export function overPng(task: Task, work: (task: Task) => Plan, decoder = 'heif'): Plan {
-  const decoded = `${task.scratch}/decoded.png`;
-  const { steps, warnings = [] } = work({ ...task, source: 'png', input: decoded });
-  return { steps: [...decodeUpright(task, decoded, decoder), ...steps], warnings };
-}
+export const overPng = (task: Task, work: (task: Task) => Plan, decoder = 'heif'): Plan =>
+  overDecoded(task, (png) => decodeUpright(task, png, decoder), work);
 
 /** A PNG with the colour profile, EXIF and XMP of the file. The decoder applies its rotation, which EXIF says once more. */
 function decodeUpright({ input, scratch, facts }: Task, to: string, decoder: string): readonly ProcessStep[] {

@@ -5,7 +5,8 @@
 import { conversionFailed } from '../../errors.ts';
 import { type Engine, everyPair, type Facts } from '../engine.ts';
 import { DDS, JLS } from '../known-good.ts';
-import { ownStep, reasonTold } from '../planning/told.ts';
+import { ownStep } from '../planning/told.ts';
+import { explain } from './imagemagick/explain.ts';
 import type { Frame } from './imagemagick/inspect.ts';
 import { RASTER } from './imagemagick/photoshop.ts';
 
@@ -23,9 +24,7 @@ export const engine: Engine = {
   options: () => [],
   inspect: { step: (input) => ownStep('raster', ['inspect', input]), read: sizeIn },
   plan: ({ input, output }) => ({ steps: [ownStep('raster', ['decode', input, `${output}/out.png`])] }),
-  explain: (output, code) =>
-    reasonTold(output, code, ['corrupt_input', 'unsupported_variant', 'input_limit']) ??
-    (/Array buffer allocation failed|heap out of memory/.test(output) ? 'memory' : undefined),
+  explain,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 

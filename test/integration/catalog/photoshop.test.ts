@@ -1,29 +1,17 @@
 /** Photoshop files with a palette and of floats, through HTTP, judged by what is in the result. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { HEIGHT, WIDTH } from '../../kit/fixtures/photos.ts';
 import { floatPsd, indexedPsd } from '../../kit/fixtures/psd.ts';
+import { conversionGround } from '../../kit/ground.ts';
 import { expectQuarters } from '../../kit/judges/quarters.ts';
-import { convert, convertTo, type Service, startService } from '../../kit/service.ts';
+import { convert } from '../../kit/service.ts';
 
 const run = promisify(execFile);
-let service: Service;
-let home: string;
-beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'filemill-psd-'));
-  service = await startService();
-});
-afterAll(async () => {
-  await service?.stop();
-  await rm(home, { recursive: true, force: true });
-});
-const aFolder = () => mkdtemp(join(home, 'a-'));
-const to = (file: string, target: string, fields: Readonly<Record<string, string>> = {}) =>
-  convertTo(service.url, home, file, target, fields);
+const ground = conversionGround('psd');
+const { aFolder, to } = ground;
 const middle = ({ pixels }: { pixels: Buffer }) => pixels[((HEIGHT / 2) * WIDTH + WIDTH / 2) * 4 + 3];
 
 describe('a Photoshop file', () => {
@@ -62,7 +50,7 @@ describe('a Photoshop file', () => {
       const bytes = await readFile(file);
       await writeFile(file, bytes.subarray(0, bytes.length - (isPacked ? 300 : 1_000)));
       for (const target of ['png', 'bmp', 'pdf'])
-        expect((await convert(service.url, file, target)).error?.details, target).toMatchObject({ reason: 'corrupt_input' });
+        expect((await convert(ground.url, file, target)).error?.details, target).toMatchObject({ reason: 'corrupt_input' });
     }
   });
 });

@@ -1,31 +1,20 @@
 /** TIFFs of kinds that libvips or ImageMagick refuses or misreads, through HTTP, judged by what is in the result. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { photo } from '../../kit/fixtures/photos.ts';
 import { mixedTiff, RARE_TIFFS } from '../../kit/fixtures/tiffs.ts';
+import { conversionGround } from '../../kit/ground.ts';
 import { expectQuarters } from '../../kit/judges/quarters.ts';
 import { unzip } from '../../kit/judges/text.ts';
-import { convert, convertTo, type Service, startService } from '../../kit/service.ts';
+import { convert } from '../../kit/service.ts';
 
 const run = promisify(execFile);
-let service: Service;
-let home: string;
-beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'filemill-tiffs-'));
-  service = await startService();
-});
-afterAll(async () => {
-  await service?.stop();
-  await rm(home, { recursive: true, force: true });
-});
-const aFolder = () => mkdtemp(join(home, 'a-'));
-const to = (file: string, target: string, fields: Readonly<Record<string, string>> = {}) =>
-  convertTo(service.url, home, file, target, fields);
+const ground = conversionGround('tiffs');
+const { aFolder, to } = ground;
 
 describe.each(Object.entries(RARE_TIFFS))('a TIFF %s', (_, make) => {
   it.each(['png', 'webp', 'bmp', 'jp2', 'tga', 'heic', 'pdf'])('is the same picture in %s', async (target) => {
@@ -71,14 +60,14 @@ describe('a TIFF', () => {
     // Photometric interpretation: ICC's Lab.
     bytes.writeUInt16LE(9, bytes.indexOf(Buffer.from([6, 1, 3, 0, 1, 0, 0, 0, 8, 0])) + 8);
     await writeFile(file, bytes);
-    expect((await convert(service.url, file, target)).error?.details).toMatchObject({ reason: 'unsupported_variant' });
+    expect((await convert(ground.url, file, target)).error?.details).toMatchObject({ reason: 'unsupported_variant' });
   });
 
   it.each(['png', 'bmp', 'tiff'])('that ends early or is none fails as damaged, to %s', async (target) => {
     const file = (await RARE_TIFFS['of 12 bits']?.(await aFolder())) ?? '';
     const bytes = await readFile(file);
     await writeFile(file, bytes.subarray(0, 5_000));
-    expect((await convert(service.url, file, target)).error?.details).toMatchObject({ reason: 'corrupt_input' });
+    expect((await convert(ground.url, file, target)).error?.details).toMatchObject({ reason: 'corrupt_input' });
   });
 
   it.each(['png', 'bmp', 'tiff'])('that says that it lies, compressed by LZMA, is upright in %s', async (target) => {

@@ -1,11 +1,10 @@
 /** Files as people really have them, through HTTP, judged by what is in the result. */
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createCatalog } from '../../../src/catalog/catalog.ts';
 import { engines } from '../../../src/catalog/engines.gen.ts';
 import {
@@ -29,25 +28,15 @@ import {
 import { cmykPsd } from '../../kit/fixtures/psd.ts';
 import { measuredTiff } from '../../kit/fixtures/tiffs.ts';
 import { gimp } from '../../kit/fixtures/xcf.ts';
+import { conversionGround } from '../../kit/ground.ts';
 import { decode } from '../../kit/judges/pixels.ts';
 import { coloursOf, distance, expectQuarters, shownBy } from '../../kit/judges/quarters.ts';
 import { unzip } from '../../kit/judges/text.ts';
-import { convert, convertTo, type Service, startService } from '../../kit/service.ts';
+import { convert } from '../../kit/service.ts';
 
 const run = promisify(execFile);
-let service: Service;
-let home: string;
-beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'filemill-real-'));
-  service = await startService();
-});
-afterAll(async () => {
-  await service?.stop();
-  await rm(home, { recursive: true, force: true });
-});
-const aFolder = () => mkdtemp(join(home, 'a-'));
-const to = (file: string, target: string, fields: Readonly<Record<string, string>> = {}) =>
-  convertTo(service.url, home, file, target, fields);
+const ground = conversionGround('real');
+const { aFolder, to } = ground;
 const codes = (job: { warnings: readonly { code: string }[] }) => job.warnings.map(({ code }) => code);
 
 describe('a photo that the camera stored turned or mirrored', () => {
@@ -276,7 +265,7 @@ describe('a picture as other programs write it', () => {
     // Behind the length of the frame's head (ITU-T T.81, B.2.2).
     bytes[bytes.indexOf('\xff\xc0', 0, 'latin1') + 4] = 12;
     await writeFile(file, bytes);
-    expect((await convert(service.url, file, target)).error?.details).toMatchObject({ reason: 'unsupported_variant' });
+    expect((await convert(ground.url, file, target)).error?.details).toMatchObject({ reason: 'unsupported_variant' });
   });
 
   it.each(['png', 'jpg', 'bmp', 'heic'])('is read from a GIMP file of version 12 with 16 bits to %s, of all its layers', async (target) => {
@@ -428,7 +417,7 @@ describe('several pictures in one file', () => {
     expect(codes(job)).toContain('zip_of_pages');
     const parts = await unzip(await readFile(path));
     expect([...parts.keys()]).toEqual([1, 2, 3].map((page) => `scan of two-00${page}.${target}`));
-    const second = join(home, `second.${target}`);
+    const second = join(ground.home, `second.${target}`);
     await writeFile(second, parts.get(`scan of two-002.${target}`) ?? '');
     expect(await expectQuarters(second, target, 30)).toMatchObject({ width: 48, height: 32 });
   });
@@ -456,7 +445,7 @@ describe('a picture beyond the bounds', () => {
     const file = join(await aFolder(), 'giant.png');
     await writeFile(file, giantPng(50_000));
     for (const target of catalog.targets('png')) {
-      const { status, error } = await convert(service.url, file, target);
+      const { status, error } = await convert(ground.url, file, target);
       expect([status, error?.details['reason']], target).toEqual([500, 'input_limit']);
     }
   });
@@ -467,7 +456,7 @@ describe('a picture beyond the bounds', () => {
       file,
       '<svg xmlns="http://www.w3.org/2000/svg" width="20000" height="300mm" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>',
     );
-    const { error } = await convert(service.url, file, 'png', { dpi: '600' });
+    const { error } = await convert(ground.url, file, 'png', { dpi: '600' });
     expect(error?.details).toMatchObject({ reason: 'input_limit', max: 100_000_000 });
   });
 });

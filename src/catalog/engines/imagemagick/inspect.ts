@@ -94,10 +94,11 @@ export function boundedFrames<F extends Frame>(frames: readonly F[]): readonly F
 
 const isNumber = (text: string): boolean => /^\d+$/.test(text);
 
-function dotsPerInch(resolution: number, units: string | undefined): number | undefined {
-  const density = units === 'PixelsPerInch' ? resolution : units === 'PixelsPerCentimeter' ? resolution * 2.54 : 0;
-  return density >= 36 && density <= 1200 ? density : undefined;
-}
+const dotsPerInch = (resolution: number, units: string | undefined): number | undefined =>
+  likelyDensity(units === 'PixelsPerInch' ? resolution : units === 'PixelsPerCentimeter' ? resolution * 2.54 : 0);
+
+/** @param density pixels per inch, as a file states it @returns undefined where it is unlikely */
+export const likelyDensity = (density: number): number | undefined => (density >= 36 && density <= 1200 ? density : undefined);
 
 export const framesOf = (facts: Facts): readonly Frame[] => (facts['frames'] as readonly Frame[] | undefined) ?? [];
 

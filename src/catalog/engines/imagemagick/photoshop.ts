@@ -2,7 +2,8 @@
 import { conversionFailed } from '../../../errors.ts';
 import type { Binary, Facts, Plan, ProcessStep, Task } from '../../engine.ts';
 import { ownStep } from '../../planning/told.ts';
-import { boundedFrames, type Frame } from './inspect.ts';
+import { boundedFrames, type Frame, likelyDensity } from './inspect.ts';
+import { overDecoded } from './over-decoded.ts';
 
 export const RASTER: Readonly<Record<'raster', Binary>> = { raster: { at: ['program:raster.ts'] } };
 
@@ -21,13 +22,12 @@ export function readPhotoshop(stdout: string): Facts {
   const { width, height, mode, depth, channels, isOurs, density } = JSON.parse(line) as Readonly<
     Record<string, number | boolean | undefined>
   >;
-  const dots = Number(density);
   const frame: Frame = {
     ...{ width: Number(width), height: Number(height) },
     alpha: isOurs === true ? mode === 2 : Number(channels) > (COLOURS[Number(mode)] ?? 1),
     ...{ upright: true, onItsSide: false, profile: false },
     deeper: Number(depth) > 16,
-    density: dots >= 36 && dots <= 1200 ? dots : undefined,
+    density: likelyDensity(Number(density)),
   };
   return { frames: boundedFrames([frame]), isOurs: isOurs === true };
 }
@@ -35,7 +35,5 @@ export function readPhotoshop(stdout: string): Facts {
 /** The plan of an engine that reads by ImageMagick, for the picture that `raster` has decoded where ImageMagick does not. */
 export function overRaster(task: Task, work: (task: Task) => Plan): Plan {
   if (task.facts['isOurs'] !== true) return work(task);
-  const decoded = `${task.scratch}/decoded.png`;
-  const { steps, warnings = [] } = work({ ...task, source: 'png', input: decoded });
-  return { steps: [ownStep('raster', ['decode', task.input, decoded]), ...steps], warnings };
+  return overDecoded(task, (png) => [ownStep('raster', ['decode', task.input, png])], work);
 }

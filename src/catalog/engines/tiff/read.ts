@@ -20,7 +20,10 @@ export function planVips(task: Task): Plan {
   return { steps: [decode, ...steps.map((step) => ('talk' in step ? { ...step, input: plain } : step))], warnings };
 }
 
-/** The plan of an engine that reads by ImageMagick, the other way round. @param work is told the source, for what it says in EXIF */
+/**
+ * ImageMagick's plan for a TIFF, of which libvips first makes one that ImageMagick reads, where it misreads that kind.
+ * @param work gets the path of the source, too, whose EXIF it carries over
+ */
 export function planImageMagick(task: Task, work: (task: Task, unread: Unread, tiff: string) => Plan): Plan {
   const { indices, pages, warnings } = chosen(task);
   boundedFrames(pages);

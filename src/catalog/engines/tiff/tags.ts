@@ -1,7 +1,7 @@
 /** What libtiff's tiffinfo says of each page of a TIFF, and which decoders read that page as it is meant. */
 import { conversionFailed } from '../../../errors.ts';
 import type { Facts, ProcessStep } from '../../engine.ts';
-import type { Frame } from '../imagemagick/inspect.ts';
+import { type Frame, likelyDensity } from '../imagemagick/inspect.ts';
 
 export type Decoder = 'libvips' | 'imagemagick';
 
@@ -118,6 +118,5 @@ const ELUDES: Readonly<Record<Decoder, readonly ((tags: Tags) => boolean)[]>> = 
 /** Pixels per inch; undefined where it is not said, or unlikely. */
 function densityIn(resolution: string): number | undefined {
   const [, across = '', unit] = /^([\d.]+), [\d.]+ pixels\/(inch|cm)$/.exec(resolution) ?? [];
-  const density = Number(across) * (unit === 'cm' ? 2.54 : 1);
-  return unit !== undefined && density >= 36 && density <= 1200 ? density : undefined;
+  return likelyDensity(Number(across) * (unit === 'cm' ? 2.54 : 1));
 }
