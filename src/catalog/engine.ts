@@ -56,7 +56,10 @@ export interface Binary {
   readonly egress?: boolean;
   /** Another of the engine's binaries, listed before it, that it starts itself: passed as `--NAME=PATH` before the step's arguments. */
   readonly starts?: string;
-  /** Ids of models of `models/manifest.yaml`: each folder is passed as `--ID=FOLDER` before the step's arguments. Without one, the engine is not there. */
+  /**
+   * Ids of models of `models/manifest.yaml`: each folder is passed as `--ID=FOLDER` before the step's arguments. Without one, the engine is not there.
+   * A resident program with models ends when it is idle for some time, and before another one of the same slot starts: models are large.
+   */
   readonly models?: readonly string[];
   /** Further paths that it may read, besides the system's. */
   readonly reads?: readonly string[];
@@ -142,7 +145,9 @@ export interface ResidentStep {
   readonly request: Readonly<Record<string, unknown>>;
   /** The file that it reads, where an earlier step wrote it; unset: the task's. */
   readonly input?: string;
-  /** The empty folder for what it writes, where a later step reads it; unset: the task's. */
+  /** One more file that it reads, which an earlier step wrote. */
+  readonly beside?: string | undefined;
+  /** The empty folder for what it writes, where a later step reads it; unset: the task's. It need not exist. */
   readonly output?: string;
   /** The same conversion without a resident. */
   readonly otherwise: ProcessStep;
@@ -180,6 +185,8 @@ export interface ProgramAnswer {
   /** Details of `invalid_option`. */
   readonly misfit?: OptionMisfit;
   readonly warnings?: readonly EngineWarning[];
+  /** Why the processor did the work, although the slot has a device for it. */
+  readonly deviceRefused?: string;
 }
 
 /** Bounds of one command. Bytes, seconds of CPU, ms of wall clock. */

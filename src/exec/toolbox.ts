@@ -176,6 +176,7 @@ function resolveBinary(binary: Binary, runtime: Runtime, models: ReadonlyMap<str
       unixSockets: binary.unixSockets ?? false,
       forkServer: binary.forkServer ?? false,
       egress: binary.egress ?? false,
+      holdsModels: needed.length > 0,
     };
   }
   return undefined;

@@ -7,7 +7,7 @@ import { openResidents } from '../exec/residents/residents.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import { memoryOf } from './memory.ts';
 import type { WorkerSettings } from './settings.ts';
-import { diskShareOf, type RenewableResidents, renewableResidents, residentKey, slotLimits } from './slot.ts';
+import { agesOf, diskShareOf, type RenewableResidents, renewableResidents, residentKey, slotLimits } from './slot.ts';
 
 export interface DirectSlotsDeps {
   readonly settings: WorkerSettings;
@@ -41,7 +41,7 @@ export function directSlots({ settings, workDir, launcher, toolbox }: DirectSlot
     count,
     async open() {
       const slot = await openSlot(workDir, ++opened);
-      const open = () => openResidents({ launcher, slot, perLife: settings.residents.perLife, leakBytes: warmBytes });
+      const open = () => openResidents({ launcher, slot, ...agesOf(settings, warmBytes) });
       return { slot, residents: renewableResidents(open) };
     },
     limitsIn,

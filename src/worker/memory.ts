@@ -23,7 +23,9 @@ export interface MemoryBudget {
   readonly express?: Pick<MemoryBudget, 'conversionBytes' | 'warmBytes'> | undefined;
 }
 
-type MemorySettings = Pick<WorkerSettings, 'memoryBytes' | 'limitBytes' | 'residents'>;
+type MemorySettings = Pick<WorkerSettings, 'memoryBytes' | 'limitBytes'> & {
+  readonly residents: Pick<WorkerSettings['residents'], 'leakBytes'>;
+};
 
 /** The memory limit is too small for the slots. The message is for the operator. */
 export class TooLittleMemory extends Error {

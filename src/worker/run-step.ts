@@ -41,9 +41,6 @@ export interface StepperDeps {
   readonly onDeviceRefused?: (why: string) => void;
 }
 
-/** What `exec/programs/inference/session.ts` says then. */
-const DEVICE_REFUSED = /^the GPU cannot be used, so the processor is: (.*)$/m;
-
 export function createStepper({ toolbox, slot, residents, judge, egressProxy, onDeviceRefused }: StepperDeps): Stepper {
   const start = async (step: ProcessStep, { engine, folder, limits, signal, onProgress }: StepRun): Promise<ProcessOutcome> => {
     const onLine = (line: string) => {
@@ -51,10 +48,7 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy, on
       if (fraction !== undefined) onProgress(fraction);
     };
     const where = { slot, folder, limits, signal, proxyPort: egressProxy?.port };
-    const outcome = await toolbox.run(engine, step, { ...where, ...(step.progress === undefined ? {} : { onLine }) });
-    const refused = (slot.devices?.files ?? []).length === 0 ? undefined : DEVICE_REFUSED.exec(outcome.stderr)?.[1];
-    if (refused !== undefined) onDeviceRefused?.(refused);
-    return outcome;
+    return toolbox.run(engine, step, { ...where, ...(step.progress === undefined ? {} : { onLine }) });
   };
 
   const run: Stepper['run'] = async (step, where) => {
@@ -74,8 +68,8 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy, on
   const ask = async (step: ResidentStep, where: StepRun & { readonly task: TaskFiles }): Promise<ProgramAnswer> => {
     const { engine, limits, signal, onProgress } = where;
     const { passwordFile } = where.task;
-    const [input, output] = [step.input ?? where.task.input, step.output ?? where.task.output];
-    const files = { input, output, ...(passwordFile === undefined ? {} : { passwordFile }) };
+    const { input = where.task.input, output = where.task.output, beside } = step;
+    const files = { input, output, ...(beside !== undefined && { beside }), ...(passwordFile !== undefined && { passwordFile }) };
     const program = toolbox.resolve(engine, step.ask, egressProxy?.port);
     const key = `${residentKey(engine, step.ask)}${program.egress ? ' online' : ''}`;
     try {
@@ -117,6 +111,7 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy, on
       const tunnel = toolbox.resolve(where.engine, step.ask).egress ? egressProxy?.open() : undefined;
       try {
         const answer = await ask(step, where);
+        if (answer.deviceRefused !== undefined) onDeviceRefused?.(answer.deviceRefused);
         if (answer.ok) return answer.warnings ?? [];
         throw tunnel?.outage !== undefined && answer.reason === 'page_unreachable'
           ? conversionFailed('internal', { cause: tunnel.outage })

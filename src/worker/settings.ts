@@ -24,6 +24,14 @@ const residentSettings = z.strictObject({
     .describe(
       "Memory of a resident program, with all its processes, above which it is replaced after its conversion, bytes. Unset: 1 GiB, or with `worker.limitBytes` a quarter of its slot's share",
     ),
+  modelSeconds: z
+    .number()
+    .min(0)
+    .max(DAY)
+    .default(300)
+    .describe(
+      'How long a slot keeps the AI model that it used last loaded, s: its memory, and that of a GPU, is free when the model was not used for so long, or another one is needed. 0: not at all',
+    ),
 });
 
 const sharingSettings = z.strictObject({

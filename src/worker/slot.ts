@@ -1,13 +1,23 @@
 /** What each slot has: its share of the machine, and programs that stay resident. */
 import type { Engine, StepLimits } from '../catalog/engine.ts';
 import type { ToolchainBounds } from '../contracts/toolchains.ts';
-import type { Residents } from '../exec/residents/residents.ts';
+import type { ResidentOptions, Residents } from '../exec/residents/residents.ts';
 import type { WorkerSettings } from './settings.ts';
 
 export interface RenewableResidents extends Residents {
   /** Ends all processes: the next requests get new ones. Not while a request is served. */
   renew(): Promise<void>;
 }
+
+/** How long resident programs are kept. @param warmBytes what one may hold between two conversions */
+export const agesOf = (
+  { residents }: Pick<WorkerSettings, 'residents'>,
+  warmBytes: number,
+): Pick<ResidentOptions, 'perLife' | 'leakBytes' | 'idleMs'> => ({
+  perLife: residents.perLife,
+  leakBytes: warmBytes,
+  idleMs: residents.modelSeconds * 1000,
+});
 
 /** @param open called for the first ones, and at each renewal */
 export function renewableResidents(open: () => Residents): RenewableResidents {
@@ -47,5 +57,8 @@ export function slotLimits(
   return { memoryBytes, cpuSeconds: seconds * 2, fileBytes, folderBytes, processes, wallMs: seconds * 1000 };
 }
 
-/** By program, not by engine: two engines that use the same program share its resident. */
-export const residentKey = ({ binaries }: Engine, binary: string): string => binaries[binary]?.at[0] ?? binary;
+/** By program, not by engine: two engines that use the same program share its resident, unless it was given other models. */
+export function residentKey({ binaries }: Engine, binary: string): string {
+  const { at: [program = binary] = [], models = [] } = binaries[binary] ?? {};
+  return [program, ...models].join(' ');
+}

@@ -16,7 +16,7 @@ import { EXPRESS, memoryOf } from './memory.ts';
 import { type PoolSlots, poolSlots } from './pool-slots.ts';
 import { createStepper } from './run-step.ts';
 import type { WorkerSettings } from './settings.ts';
-import { diskShareOf, renewableResidents, slotLimits } from './slot.ts';
+import { agesOf, diskShareOf, renewableResidents, slotLimits } from './slot.ts';
 import type { EngineStates } from './trials/engine-states.ts';
 import { proofIn } from './trials/proof.ts';
 import { runTrial } from './trials/run.ts';
@@ -82,9 +82,7 @@ export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
     const { bounds, reaches } = toolchainRow(toolchain);
     const slot = await openSlot(workDir, index++, deps.devices?.get(toolchain));
     const { conversionBytes, warmBytes } = (express ? expressMemory : undefined) ?? slotMemory;
-    const residents = renewableResidents(() =>
-      openResidents({ launcher, slot, perLife: settings.residents.perLife, leakBytes: warmBytes, onStarted, onReplaced }),
-    );
+    const residents = renewableResidents(() => openResidents({ launcher, slot, ...agesOf(settings, warmBytes), onStarted, onReplaced }));
     const egressProxy = reaches === 'internet' ? await deps.openEgressProxy?.() : undefined;
     const onDeviceRefused = (why: string) => {
       log.warn({ toolchain, why }, 'a program could not use its device: the processor did the work');

@@ -149,7 +149,7 @@ async function convert(
     const { inspect } = engine;
     const facts = inspect === undefined || !isInspected(inspect, source) ? {} : inspect.read(await run(inspect.step(input, asked)), asked);
     const talk = async (step: ConversationStep) => {
-      const residents = openResidents({ launcher, slot, perLife: 1, leakBytes: LIMITS.memoryBytes });
+      const residents = openResidents({ launcher, slot, perLife: 1, leakBytes: LIMITS.memoryBytes, idleMs: 0 });
       const files = { input: step.input ?? input, output: step.output ?? output };
       const answer = await residents.ask('talk', toolbox.resolve(engine, step.talk), step.conversation, files, where);
       await residents.close();

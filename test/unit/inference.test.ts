@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Engine } from '../../src/catalog/engine.ts';
 import { benchModels } from '../../src/cli/bench-models.ts';
 import type { Slot } from '../../src/exec/files/workspace.ts';
 import { float32s, Graph } from '../../src/exec/models/conversion/onnx.ts';
@@ -38,33 +39,43 @@ it('leaves no identifier of the machine and no log of events behind', async () =
   expect(readdirSync(home, { recursive: true })).toEqual([]);
 });
 
-it('computes on the processor where a GPU cannot be used, and says so', async () => {
+it('computes on the processor where a GPU cannot be used, says why once, and tries it again for the next request', async () => {
   const script = `
-    import { openSession, Tensor } from '${SESSION}';
-    const session = await openSession('${graph}');
-    const { output } = await session.run({ input: new Tensor('float32', Float32Array.of(1, 2, 3, 4), [1, 4]) });
-    console.log(output.data.join());`;
+    import { openSession, takeRefusal, Tensor } from '${SESSION}';
+    for (let request = 0; request < 2; request++) {
+      const session = await openSession('${graph}');
+      const { output } = await session.run({ input: new Tensor('float32', Float32Array.of(1, 2, 3, 4), [1, 4]) });
+      console.log(output.data.join(), takeRefusal() !== undefined, takeRefusal());
+    }`;
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', script];
-  const { stdout, stderr } = await run(process.execPath, args, { env: { ...process.env, CUDA_DEVICES: '1' } });
-  expect(stdout.trim()).toBe('2,4,6,8');
-  expect(stderr).toContain('the GPU cannot be used, so the processor is: ');
+  const { stdout } = await run(process.execPath, args, { env: { ...process.env, CUDA_DEVICES: '1' } });
+  expect(stdout).toBe('2,4,6,8 true undefined\n'.repeat(2));
 });
 
-it('is reported to the worker where the slot has a device', async () => {
+it('reads a file once, however often it is asked for it', async () => {
+  const script = `
+    import { openSession } from '${SESSION}';
+    let read = 0;
+    const count = (file) => { read++; return file; };
+    for (let request = 0; request < 3; request++) await openSession('${graph}', count);
+    console.log(read);`;
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', script];
+  expect((await run(process.execPath, args)).stdout).toBe('1\n');
+});
+
+it('is reported to the worker with the answer', async () => {
   const told: string[] = [];
-  const stderr = 'a line\nthe GPU cannot be used, so the processor is: no room\n';
-  const outcome = { ended: 'exit', code: 0, signal: null, stdout: Buffer.from(''), stderr };
-  const onSlot = (devices: Slot['devices']) =>
-    createStepper({
-      toolbox: { run: async () => outcome } as unknown as Toolbox,
-      slot: { devices } as Slot,
-      residents: {} as Residents,
-      judge: { reasonOf: async () => undefined },
-      onDeviceRefused: (why) => told.push(why),
-    }).run({ run: 'x', args: [] }, {} as StepRun);
-  await onSlot(undefined);
-  expect(told).toEqual([]);
-  await onSlot({ files: ['/dev/nvidia0'], reads: [], env: {} });
+  const stepper = createStepper({
+    toolbox: { resolve: () => ({ egress: false }) } as unknown as Toolbox,
+    slot: {} as Slot,
+    residents: { ask: async () => ({ ok: true, deviceRefused: 'no room' }) } as unknown as Residents,
+    judge: { reasonOf: async () => undefined },
+    onDeviceRefused: (why) => told.push(why),
+  });
+  const task = { input: '/job/in', output: '/job/out', passwordFile: undefined };
+  const engine = { binaries: {} } as Engine;
+  const step = { ask: 'x', request: {}, otherwise: { run: 'x', args: [] } };
+  await stepper.runStep(step, { engine, task } as StepRun & { task: typeof task });
   expect(told).toEqual(['no room']);
 });
 

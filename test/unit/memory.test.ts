@@ -6,7 +6,7 @@ const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 const of = (settings: { memoryBytes?: number; limitBytes?: number; leakBytes?: number }, slots: number) => {
   const { leakBytes, memoryBytes, limitBytes } = settings;
-  return memoryOf({ memoryBytes, limitBytes, residents: { perLife: 200, leakBytes } }, slots);
+  return memoryOf({ memoryBytes, limitBytes, residents: { leakBytes } }, slots);
 };
 
 describe("the disk of a conversion's folder", () => {
@@ -29,7 +29,7 @@ describe('the memory of a conversion', () => {
   it.each([1, 2, 5])('leaves a part for an express slot of each of %i pools, and is hardly less for it', (pools) => {
     const limitBytes = 12 * GIB;
     const slots = 2 * pools;
-    const settings = { memoryBytes: undefined, limitBytes, residents: { perLife: 200 } };
+    const settings = { memoryBytes: undefined, limitBytes, residents: {} };
     const { conversionBytes, warmBytes, express } = memoryOf(settings, slots, pools);
     const ofExpress = (express?.conversionBytes ?? 0) + (express?.warmBytes ?? 0);
     const all = OWN_BYTES + slots * (conversionBytes + warmBytes) + pools * ofExpress;
@@ -39,7 +39,7 @@ describe('the memory of a conversion', () => {
     expect(ofExpress).toBeGreaterThan((conversionBytes + warmBytes) / 5);
   });
   it('is not divided for an express slot in which nothing could start', () => {
-    const settings = { memoryBytes: undefined, limitBytes: 512 * MIB, residents: { perLife: 200 } };
+    const settings = { memoryBytes: undefined, limitBytes: 512 * MIB, residents: {} };
     expect(memoryOf(settings, 1, 1)).toEqual(memoryOf(settings, 1));
   });
   it('is what the operator has set, whatever the limit', () => {

@@ -2,12 +2,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { float32s, Graph, int64s } from '../../src/exec/models/conversion/onnx.ts';
 import { whisperFrom } from '../../src/exec/models/conversion/whisper.ts';
-import { type InferenceSession, openSession, Tensor } from '../../src/exec/programs/inference/session.ts';
+import { type LoadedModel, openSession, Tensor } from '../../src/exec/programs/inference/session.ts';
 import { float16 } from '../kit/float16.ts';
 
 const whole = (pieces: readonly Uint8Array[]): Buffer => Buffer.concat(pieces);
 const floats = (values: readonly number[], shape: readonly number[]) => new Tensor('float32', Float32Array.from(values), shape);
-const run = async (session: InferenceSession, inputs: Record<string, Tensor>, name: string): Promise<number[]> =>
+const run = async (session: LoadedModel, inputs: Record<string, Tensor>, name: string): Promise<number[]> =>
   Array.from((await session.run(inputs))[name]?.data as Float32Array);
 
 describe('a graph', () => {
@@ -83,8 +83,8 @@ function tinyWeights(): Buffer {
 }
 
 describe('Whisper', () => {
-  let heard: Awaited<ReturnType<InferenceSession['run']>>;
-  let decoder: InferenceSession;
+  let heard: Awaited<ReturnType<LoadedModel['run']>>;
+  let decoder: LoadedModel;
   beforeAll(async () => {
     const files = whisperFrom(tinyWeights());
     const encoder = await openSession(whole(files['encoder.onnx']));

@@ -1,7 +1,7 @@
 /** Our own program around Real-ESRGAN, a model that enlarges photos and draws details: ImageMagick decodes and encodes. */
 import type { Engine, Plan, Step } from '../engine.ts';
 import { PNG } from '../known-good.ts';
-import { ownStep } from '../planning/told.ts';
+import { modelStep } from '../planning/told.ts';
 import { type ToolTask, taskOf } from '../tool.ts';
 import { boundedSides } from './imagemagick/inspect.ts';
 import { planRetouch, resultIn, engine as retouch, retouch as retouchStep } from './retouch.ts';
@@ -25,7 +25,8 @@ export const engine: Engine = {
 };
 
 /** A call of our program. */
-const enlarge = (from: string, to: string, scale: number): Step => ownStep('enlarge', [from, to, `${scale}`]);
+const enlarge = (input: string, output: string, scale: number): Step =>
+  modelStep('enlarge', [input, output, `${scale}`], { input, output });
 
 export const enlarged = (order: ToolTask, scale: number): Plan =>
   planRetouch(taskOf(order), (picture) => [enlarge(picture, resultIn(order.scratch), scale)]);
@@ -33,7 +34,7 @@ export const enlarged = (order: ToolTask, scale: number): Plan =>
 /** Draws a photo again at its own size, which leaves noise and blur out, before or after a classical operation. */
 export function redrawn(order: ToolTask, operation: string, { first }: { readonly first: 'draw' | 'operation' }): Plan {
   for (const source of order.sources) boundedSides(source, MOST_DRAWN);
-  const [between, result] = [`${order.scratch}/between.pam`, resultIn(order.scratch)];
+  const [between, result] = [`${order.scratch}/between/picture.pam`, resultIn(order.scratch)];
   return planRetouch(taskOf(order), (picture) =>
     first === 'draw'
       ? [enlarge(picture, between, 1), retouchStep(operation, between, result)]

@@ -2,7 +2,7 @@
 
 import type { Engine, Plan, Step } from '../engine.ts';
 import { PNG } from '../known-good.ts';
-import { ownStep } from '../planning/told.ts';
+import { modelStep } from '../planning/told.ts';
 import { type ToolTask, taskOf } from '../tool.ts';
 import { boundedSides } from './imagemagick/inspect.ts';
 import { engine as imagemagick } from './imagemagick.ts';
@@ -28,8 +28,12 @@ export const engine: Engine = {
 };
 
 /** A call of our program. @param more what the operation needs beside the files */
-export const matte = (operation: string, from: string, to: string, ...more: readonly string[]): Step =>
-  ownStep('matte', [operation, from, to, ...more]);
+const matte = (operation: string, input: string, output: string, ...more: readonly string[]): Step =>
+  modelStep('matte', [operation, input, output, ...more], { input, output });
+
+/** Puts the subject before another picture. */
+export const matteOver = (input: string, beside: string, output: string): Step =>
+  modelStep('matte', ['over', input, output, beside], { input, beside, output });
 
 /** Runs one operation of `exec/programs/matte.ts` on the first photo. @param dpi of a picture that is made for paper */
 export function matted(order: ToolTask, operation: string, more: readonly string[] = [], dpi?: number): Plan {

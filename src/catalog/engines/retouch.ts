@@ -33,7 +33,8 @@ export const engine: Engine = {
   limits: { memoryBytes: 3 * 1024 ** 3 },
 };
 
-export const resultIn = (scratch: string): string => `${scratch}/result.pam`;
+/** In a separate folder, which a resident program hands over. */
+export const resultIn = (scratch: string): string => `${scratch}/result/picture.pam`;
 
 /** A call of our program. @param more what the operation needs beside the files */
 export const retouch = (operation: string, from: string, to: string, ...more: readonly string[]): Step =>

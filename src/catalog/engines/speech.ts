@@ -2,7 +2,7 @@
 import { conversionFailed } from '../../errors.ts';
 import type { Engine, Plan, Task } from '../engine.ts';
 import { WAV } from '../known-good.ts';
-import { ownStep } from '../planning/told.ts';
+import { modelStep } from '../planning/told.ts';
 import { command } from './ffmpeg/command.ts';
 import { mediaOf } from './ffmpeg/streams.ts';
 import { timeline } from './ffmpeg/timeline.ts';
@@ -43,5 +43,6 @@ export function planTranscribed(task: Task, language: string, quality: SpeechQua
     encode: ['-map', `0:${sound.index}`, '-vn', '-sn', '-dn', '-ac', '1', '-ar', '16000', '-c:a', 'pcm_s16le', '-f', 's16le'],
     to: raw,
   });
-  return { steps: [decode, ownStep('speech', [raw, `${output}/out.${target}`, target, language, `${BEAMS[quality]}`])] };
+  const args = [raw, `${output}/out.${target}`, target, language, `${BEAMS[quality]}`];
+  return { steps: [decode, modelStep('speech', args, { input: raw })] };
 }

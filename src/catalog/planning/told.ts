@@ -1,9 +1,22 @@
 /** What our own programs print: their progress, and at the end an answer as residents give. */
 import type { Reason } from '../../errors.ts';
-import type { ProcessStep } from '../engine.ts';
+import type { ProcessStep, ResidentStep } from '../engine.ts';
 
 /** A call of such a program. @param run a key of the engine's binaries */
 export const ownStep = (run: string, args: readonly string[]): ProcessStep => ({ run, args, answers: true, progress: progressTold });
+
+interface ModelFiles {
+  readonly input: string;
+  readonly beside?: string;
+  /** In a folder that has nothing else; unset: the task's output folder, or the input itself. */
+  readonly output?: string;
+}
+
+/** A call of a program around models, which keeps them loaded between calls. Its arguments name the files. */
+export function modelStep(run: string, args: readonly string[], { input, beside, output }: ModelFiles): ResidentStep {
+  const files = { input, beside, ...(output !== undefined && { output: output.slice(0, output.lastIndexOf('/')) }) };
+  return { ask: run, request: { args }, ...files, otherwise: ownStep(run, args) };
+}
 
 /** @returns 0 to 1 */
 export function progressTold(line: string): number | undefined {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { Failure } from '../../errors.ts';
 import { boundedSides } from '../engines/imagemagick/inspect.ts';
-import { matte, matted } from '../engines/matte.ts';
+import { matted, matteOver } from '../engines/matte.ts';
 import { planRetouch, resultIn } from '../engines/retouch.ts';
 import { colour } from '../options/fields.ts';
 import { type Tool, taskOf } from '../tool.ts';
@@ -36,7 +36,7 @@ export const tool: Tool = {
       if (background === undefined) return matted(order, 'over', [color]);
       for (const source of [photo, background]) boundedSides(source);
       const beside = decodeBeside(order, background, 'background');
-      return planRetouch(taskOf(order), (picture) => [...beside.steps, matte('over', picture, resultIn(order.scratch), beside.picture)]);
+      return planRetouch(taskOf(order), (picture) => [...beside.steps, matteOver(picture, beside.picture, resultIn(order.scratch))]);
     }),
   },
 };

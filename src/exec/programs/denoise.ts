@@ -3,19 +3,17 @@
  *
  *   denoise.ts --deepfilternet3=FOLDER SOUND.wav MOST-SECONDS
  *
- * The file has 48 kHz, and gets the result in its place: two copies of half an hour of 5.1 would not fit. Each channel is processed separately. Prints
- * `progress 0.5` and the like, and a warning as one line of JSON, as residents answer, where hardly any speech was found.
+ * The file has 48 kHz, and gets the result in its place: two copies of half an hour of 5.1 would not fit. Each channel is processed separately. Where
+ * hardly any speech was found, a warning says so. See `inference/serve.ts`.
  */
 import { Listener } from './denoise/features.ts';
 import { AHEAD, filtered, openModel, type VoiceModel } from './denoise/model.ts';
 import { Recording } from './denoise/recording.ts';
 import { addSamples, HEARD_RATE, HOP, SIZE, type Spectrum, spectrumOf } from './denoise/spectrum.ts';
-import { folderOf, ownArguments } from './inference/arguments.ts';
-import { answering } from './values/answer.ts';
+import { folderOf } from './inference/arguments.ts';
+import { type ModelProgram, serve } from './inference/serve.ts';
 import { beyond } from './values/value.ts';
 
-/** Printed with `--version`: the results differ between versions. */
-const VERSION = '1.0';
 /** Frames that are heard at once, and those before them that are heard again: the model remembers about as long. */
 const [PIECE, RUN_UP] = [1000, 200];
 /** Speech has a larger share of the power of a recording that is worth it. */
@@ -72,24 +70,21 @@ async function denoise(
   return [before, after];
 }
 
-async function denoiseAll([path = '', longest = '']: readonly string[], folder: string) {
+const work: ModelProgram['work'] = async ([path = '', longest = ''], progress) => {
   const recording = new Recording(path);
   const seconds = Math.floor(recording.frames / HEARD_RATE);
   if (seconds > Number(longest)) throw beyond('seconds', Number(longest));
-  const model = await openModel(folder);
+  const model = await openModel(folderOf('deepfilternet3'));
   const heard = Array.from({ length: recording.channels }, (_, channel) => channel).filter((channel) => channel !== recording.low);
   let [before, after] = [0, 0];
   for (const [at, channel] of heard.entries()) {
-    const [was, is] = await denoise(recording, channel, model, (fraction) =>
-      process.stdout.write(`progress ${((at + fraction) / heard.length).toFixed(3)}\n`),
-    );
+    const [was, is] = await denoise(recording, channel, model, (fraction) => progress((at + fraction) / heard.length));
     before += was;
     after += is;
   }
   recording.close();
   const message = 'Hardly any speech was found in the recording. For music and other sounds, send model=classical.';
   return after < LEAST_SPEECH * before ? [{ code: 'little_speech', message }] : [];
-}
+};
 
-if (ownArguments[0] === '--version') process.stdout.write(`denoise ${VERSION}\n`);
-else await answering(() => denoiseAll(ownArguments, folderOf('deepfilternet3')));
+await serve({ name: 'denoise', version: '1.0', work });

@@ -3,17 +3,16 @@
  *
  *   enlarge.ts --realesrgan-x4plus=FOLDER INPUT.pam OUTPUT.pam SCALE
  *
- * Prints `progress 0.5` and the like.
+ * See `inference/serve.ts`.
  */
 import { join } from 'node:path';
 import { type Enlarging, enlargedInTiles } from './enlarge/tiles.ts';
-import { folderOf, ownArguments } from './inference/arguments.ts';
+import { folderOf } from './inference/arguments.ts';
+import { type ModelProgram, serve } from './inference/serve.ts';
 import { openSession, Tensor } from './inference/session.ts';
 import { boxMean, product, resample } from './retouch/filters.ts';
 import { clamp, type Picture, type Plane, plane, readPam, writePam } from './retouch/picture.ts';
 
-/** Printed with `--version`: the results differ between versions. */
-const VERSION = '1.1';
 /** What the model enlarges by. */
 const FACTOR = 4;
 /** How far the colours of what is seen are continued into what is transparent, px. */
@@ -28,13 +27,11 @@ async function modelIn(folder: string): Promise<Enlarging> {
   };
 }
 
-async function enlarge(picture: Picture, scale: number, model: Enlarging): Promise<Picture> {
+async function enlarge(picture: Picture, scale: number, model: Enlarging, progress: (fraction: number) => void): Promise<Picture> {
   const { width, height, alpha, colours } = picture;
   const [red, green = red, blue = red] = alpha === undefined ? colours : colours.map((colour) => continued(colour, alpha));
   if (red === undefined || green === undefined || blue === undefined) throw new Error('a picture without colours');
-  const large = await enlargedInTiles([red, green, blue], FACTOR, model, (fraction) =>
-    process.stdout.write(`progress ${fraction.toFixed(3)}\n`),
-  );
+  const large = await enlargedInTiles([red, green, blue], FACTOR, model, progress);
   const [wide, high] = [width * scale, height * scale];
   const sized = (source: Plane): Plane => (scale === FACTOR ? source : resample(source, wide, high));
   // A grey picture stays grey.
@@ -62,6 +59,9 @@ const meanOf = ([red, green, blue]: readonly [Plane, Plane, Plane]): Plane =>
     red.data.map((value, i) => (value + (green.data[i] as number) + (blue.data[i] as number)) / 3),
   );
 
-const [input = '', output = '', scale = ''] = ownArguments;
-if (input === '--version') process.stdout.write(`enlarge ${VERSION}\n`);
-else writePam(output, await enlarge(readPam(input), Number(scale), await modelIn(folderOf('realesrgan-x4plus'))));
+const work: ModelProgram['work'] = async ([input = '', output = '', scale = ''], progress) => {
+  writePam(output, await enlarge(readPam(input), Number(scale), await modelIn(folderOf('realesrgan-x4plus')), progress));
+  return [];
+};
+
+await serve({ name: 'enlarge', version: '1.1', work });

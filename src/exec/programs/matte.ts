@@ -5,18 +5,18 @@
  *   matte.ts --u2netp|u2net=FOLDER over INPUT.pam OUTPUT.pam COLOUR|BACKGROUND.pam
  *   matte.ts --u2netp=FOLDER --centerface=FOLDER passport INPUT.pam OUTPUT.pam COLOUR WIDTH HEIGHT HEAD ABOVE [sheet]
  *
- * A colour is `#rrggbb`; sizes are in mm. Prints `progress 0.5` and the like, and what clients have to know as one line of JSON, as residents
- * answer: warnings, or, with status 2, that there is not one face.
+ * A colour is `#rrggbb`; sizes are in mm. A picture without exactly one face is refused as a passport photo. See `inference/serve.ts`.
  */
-import { folderOf, ownArguments } from './inference/arguments.ts';
+import { folderOf } from './inference/arguments.ts';
+import { type ModelProgram, serve } from './inference/serve.ts';
 import { before, covering, cutOut, plain } from './matte/compose.ts';
 import { type DetectedFace, facesIn } from './matte/faces.ts';
 import { maskOf, type SubjectModel } from './matte/mask.ts';
 import { type PassportRule, portraitOf, sheetOf } from './matte/passport.ts';
 import { type Picture, readPam, writePam } from './retouch/picture.ts';
+import type { Told } from './values/answer.ts';
+import { Unfit } from './values/value.ts';
 
-/** Printed with `--version`: the results differ between versions. */
-const VERSION = '1.0';
 /** Below this, the result has to be looked at. */
 const SURE = 0.8;
 /** Less is a speck. */
@@ -28,15 +28,13 @@ const MOST_ENLARGED = 1.3;
 /** Share of the lower edge that may be missing. */
 const MOST_LACKING = 0.05;
 
-interface Warning {
-  readonly code: string;
-  readonly message: string;
+/** What is told while a picture is worked on. */
+interface Listener {
+  readonly warnings: Told[];
+  readonly progress: (fraction: number) => void;
 }
-const warnings: Warning[] = [];
 
-const progress = (fraction: number): void => void process.stdout.write(`progress ${fraction.toFixed(3)}\n`);
-
-async function subjectOf(picture: Picture, model: SubjectModel): Promise<Picture> {
+async function subjectOf(picture: Picture, model: SubjectModel, { warnings, progress }: Listener): Promise<Picture> {
   progress(0.05);
   const { plane, confidence, share } = await maskOf(picture, model);
   progress(0.6);
@@ -58,17 +56,17 @@ function onlyFace(faces: readonly DetectedFace[]): DetectedFace | number {
   return next === undefined || area(next) < ANOTHER * area(largest) ? largest : faces.length;
 }
 
-async function passport(picture: Picture, models: Models, [colour = '', ...more]: readonly string[]): Promise<Picture | undefined> {
+async function passport(picture: Picture, models: Models, [colour = '', ...more]: readonly string[], listener: Listener): Promise<Picture> {
   const [width = 0, height = 0, head = 0, above = 0] = more.map(Number);
   const rule: PassportRule = { width, height, head, above };
   const face = onlyFace(await facesIn(picture, models.centerface));
   if (typeof face === 'number') {
     const details = { limit: 'faces', ...(face === 0 ? { min: 1 } : { max: 1 }), received: face };
     const says = `A passport photo shows one face; ${face === 0 ? 'none was found' : `${face} were found`} in this picture.`;
-    process.stdout.write(`${JSON.stringify({ ok: false, reason: 'input_limit', says, details })}\n`);
-    return undefined;
+    throw new Unfit('input_limit', says, details);
   }
-  const { picture: portrait, enlarged, lacks } = portraitOf(await subjectOf(picture, models.subject), face, rule);
+  const { picture: portrait, enlarged, lacks } = portraitOf(await subjectOf(picture, models.subject, listener), face, rule);
+  const { warnings } = listener;
   if (enlarged > MOST_ENLARGED)
     warnings.push({ code: 'low_resolution', message: `The head is small in the photo: it was enlarged ${enlarged.toFixed(1)} times.` });
   if (lacks > MOST_LACKING) warnings.push({ code: 'cut_off', message: 'The photo ends too close to the head: the shoulders are cut off.' });
@@ -87,25 +85,22 @@ const models: Models = {
   subject: large === '' ? { folder: folderOf('u2netp'), file: 'u2netp.onnx' } : { folder: large, file: 'u2net.onnx' },
   centerface: folderOf('centerface'),
 };
-const [operation, input = '', output = '', ...rest] = ownArguments;
-
-if (operation === undefined || operation === '--version') process.stdout.write(`matte ${VERSION}\n`);
-else {
+const work: ModelProgram['work'] = async ([operation, input = '', output = '', ...rest], progress) => {
   const picture = readPam(input);
-  let result: Picture | undefined;
-  if (operation === 'passport') result = await passport(picture, models, rest);
+  const listener: Listener = { progress, warnings: [] };
+  let result: Picture;
+  if (operation === 'passport') result = await passport(picture, models, rest, listener);
   else {
-    const subject = await subjectOf(picture, models.subject);
+    const subject = await subjectOf(picture, models.subject, listener);
     const [behind = ''] = rest;
     result =
       operation === 'cut'
         ? subject
         : before(subject, behind.startsWith('#') ? plain(behind, picture) : covering(readPam(behind), picture.width, picture.height));
   }
-  if (result === undefined) process.exitCode = 2;
-  else {
-    progress(0.9);
-    writePam(output, result);
-    if (warnings.length > 0) process.stdout.write(`${JSON.stringify({ ok: true, warnings })}\n`);
-  }
-}
+  progress(0.9);
+  writePam(output, result);
+  return listener.warnings;
+};
+
+await serve({ name: 'matte', version: '1.0', work });

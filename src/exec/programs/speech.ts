@@ -4,18 +4,16 @@
  *   speech.ts --whisper-base=FOLDER INPUT.raw OUTPUT txt|srt|vtt LANGUAGE|auto BEAM
  *
  * The input is 16-bit little-endian samples of one channel, 16 kHz. It is heard in pieces of at most 30 s, each of which begins where the last sentence of
- * the one before ended. Prints `progress 0.5` and the like, and warnings as one line of JSON, as residents answer.
+ * the one before ended. See `inference/serve.ts`.
  */
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
-import { folderOf, ownArguments } from './inference/arguments.ts';
+import { folderOf } from './inference/arguments.ts';
+import { type ModelProgram, serve } from './inference/serve.ts';
 import { plainText, type Said, srt, vtt } from './speech/cues.ts';
 import { begin, search, type Transcript } from './speech/search.ts';
 import { readVocabulary, TICK, type Vocabulary } from './speech/vocabulary.ts';
 import { HEARD, HEARD_BEFORE, openWhisper, RATE, SECONDS } from './speech/whisper.ts';
-import { answering } from './values/answer.ts';
 
-/** Printed with `--version`: the results differ between versions. */
-const VERSION = '1.0';
 /** Nothing is louder in silence, of full scale. */
 const SILENCE = 0.001;
 /** Words that are this unlikely, where this much speaks for silence, were not said. */
@@ -91,7 +89,8 @@ function saidIn(
   return { said, seconds: (words.length > 0 || isCut) && done > 0 ? done : length };
 }
 
-async function transcribe([input = '', output = '', format = '', given = '', beam = '']: readonly string[], folder: string) {
+const work: ModelProgram['work'] = async ([input = '', output = '', format = '', given = '', beam = ''], progress) => {
+  const folder = folderOf('whisper-base');
   const vocabulary = readVocabulary(folder);
   const whisper = await openWhisper(folder);
   const recording = new Recording(input);
@@ -112,7 +111,7 @@ async function transcribe([input = '', output = '', format = '', given = '', bea
       count += found.tokens.length;
     }
     at += Math.max(RATE, Math.round((isSpeech ? piece.seconds : length) * RATE));
-    process.stdout.write(`progress ${Math.min(1, at / recording.samples).toFixed(3)}\n`);
+    progress(Math.min(1, at / recording.samples));
   }
   recording.close();
   writeFileSync(output, (WRITERS[format] ?? plainText)(said));
@@ -126,9 +125,8 @@ async function transcribe([input = '', output = '', format = '', given = '', bea
       ? [{ code: 'low_confidence', message: 'The speech was hard to understand: read the text with care.' }]
       : []),
   ];
-}
+};
 
 const nameOf = (code: string): string => new Intl.DisplayNames('en', { type: 'language' }).of(code) ?? code;
 
-if (ownArguments[0] === '--version') process.stdout.write(`speech ${VERSION}\n`);
-else await answering(() => transcribe(ownArguments, folderOf('whisper-base')));
+await serve({ name: 'speech', version: '1.0', work });

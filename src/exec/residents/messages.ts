@@ -27,7 +27,7 @@ export function readMessage(line: string): Readonly<Record<string, unknown>> | u
 
 /** @returns undefined for messages that are no answer, such as progress */
 export function readAnswer(answer: Readonly<Record<string, unknown>>): ProgramAnswer | undefined {
-  const { ok, reason, words: message, details, says, warnings } = answer;
+  const { ok, reason, words: message, details, says, warnings, deviceRefused } = answer;
   if (typeof ok !== 'boolean') return undefined;
   const [bound, misfit] = [readBound(details), readMisfit(answer['misfit'])];
   return {
@@ -37,6 +37,7 @@ export function readAnswer(answer: Readonly<Record<string, unknown>>): ProgramAn
     ...(bound && { details: bound }),
     ...(isSentence(says) && { says }),
     ...(misfit && { misfit }),
+    ...(typeof deviceRefused === 'string' && { deviceRefused: deviceRefused.replaceAll(/[^\x20-\x7e]/g, ' ').slice(0, 500) }),
     ...(Array.isArray(warnings) && { warnings: warnings.slice(0, MOST_WARNINGS).flatMap(readWarning) }),
   };
 }

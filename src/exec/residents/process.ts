@@ -24,6 +24,8 @@ export interface Program {
   readonly calls?: CallList | undefined;
   readonly unixSockets: boolean;
   readonly forkServer?: boolean;
+  /** It keeps models loaded: see `Residents.ask`. */
+  readonly holdsModels?: boolean;
   /** The only port of 127.0.0.1 that it may connect to. */
   readonly tcpPort?: number | undefined;
 }

@@ -1,4 +1,7 @@
-/** The resident programs of one slot: kept running between conversions, replaced as they age unless they fork, and never reused after a failure. */
+/**
+ * The resident programs of one slot: kept running between conversions, replaced as they age unless they fork, and never reused after a failure.
+ * Only the last one that holds models is kept, and only for some time.
+ */
 import type { ConversationStep, StepLimits } from '../../catalog/engine.ts';
 import { unlessAborted } from '../../streams/abort.ts';
 import type { Launcher } from '../confine/confine.ts';
@@ -28,10 +31,15 @@ export interface ResidentOptions {
   readonly perLife: number;
   /** Resident bytes of a process and its children, between requests, above which it is replaced. */
   readonly leakBytes: number;
+  /** How long a program that holds models is kept without a request, ms. */
+  readonly idleMs: number;
   readonly onStarted?: (key: string, freshness: Freshness) => void;
-  /** `used` and `leak` are the regular reasons. */
-  readonly onReplaced?: (key: string, why: BreakReason | 'used' | 'leak') => void;
+  /** Programs that hold models are ended, and replaced by the next request. */
+  readonly onReplaced?: (key: string, why: BreakReason | RegularEnd) => void;
 }
+
+/** Its conversions are done, it holds too much memory, it was not asked for some time, or another one needs its place. */
+export type RegularEnd = 'used' | 'leak' | 'idle' | 'displaced';
 
 /** The processes of one program: the current one, and at times its replacement. */
 interface Resident {
@@ -41,6 +49,9 @@ interface Resident {
   busy: boolean;
   /** Runs when the current request has ended. */
   whenIdle: (() => void) | undefined;
+  holdsModels: boolean;
+  /** Ends a program that holds models. */
+  idleTimer: NodeJS.Timeout | undefined;
 }
 
 export function openResidents({
@@ -48,6 +59,7 @@ export function openResidents({
   slot,
   perLife,
   leakBytes,
+  idleMs,
   onStarted = () => {},
   onReplaced = () => {},
 }: ResidentOptions): Residents {
@@ -57,12 +69,20 @@ export function openResidents({
   let closed = false;
 
   const residentAt = (key: string): Resident =>
-    residents.getOrInsertComputed(key, () => ({ current: undefined, next: undefined, busy: false, whenIdle: undefined }));
+    residents.getOrInsertComputed(key, () => ({
+      current: undefined,
+      next: undefined,
+      busy: false,
+      whenIdle: undefined,
+      holdsModels: false,
+      idleTimer: undefined,
+    }));
 
-  const reap = (process: ResidentProcess | undefined): void => {
-    if (process === undefined) return;
+  const reap = (process: ResidentProcess | undefined): Promise<void> => {
+    if (process === undefined) return Promise.resolve();
     const reaped = process.end().finally(() => reaping.delete(reaped));
     reaping.add(reaped);
+    return reaped;
   };
 
   /** Spawns the next process, unless that is under way. A failed start leaves nothing behind. */
@@ -83,7 +103,7 @@ export function openResidents({
   /** Makes the replacement the current process. */
   const swap = (resident: Resident, replacement: ResidentProcess): void => {
     if (closed || resident.current === replacement) return;
-    reap(resident.current);
+    void reap(resident.current);
     resident.current = replacement;
     resident.next = undefined;
   };
@@ -118,13 +138,39 @@ export function openResidents({
     else resident.whenIdle = () => swap(resident, replacement);
   };
 
+  /** Ends a program that holds models. */
+  const unload = async (key: string, resident: Resident, why: RegularEnd): Promise<void> => {
+    const { current } = resident;
+    clearTimeout(resident.idleTimer);
+    resident.current = undefined;
+    if (current === undefined || current.over) return;
+    onReplaced(key, why);
+    await reap(current);
+  };
+
+  /** One program with models at a time: each may hold as much as is left for warm programs, and a GPU has room for few. */
+  const makeRoom = async (key: string): Promise<void> => {
+    for (const [other, resident] of residents)
+      if (other !== key && resident.holdsModels && !resident.busy) await unload(other, resident, 'displaced');
+  };
+
+  const unloadWhenIdle = async (key: string, resident: Resident, used: ResidentProcess): Promise<void> => {
+    if (resident.current !== used || used.over || closed) return;
+    const why = used.served >= perLife ? 'used' : used.residentBytes() > leakBytes ? 'leak' : undefined;
+    if (why !== undefined) await unload(key, resident, why);
+    else resident.idleTimer = setTimeout(() => void unload(key, resident, 'idle'), idleMs).unref();
+  };
+
   return {
     async ask(key, program, request, files, options) {
       const resident = residentAt(key);
       if (resident.busy) throw new Error(`the resident ${key} got two requests at once`);
       resident.busy = true;
+      resident.holdsModels = program.holdsModels ?? false;
+      clearTimeout(resident.idleTimer);
       let process: ResidentProcess | undefined;
       try {
+        if (resident.holdsModels) await makeRoom(key);
         // An aborted request does not stop the start: the next request needs the process.
         const start = currentOf(key, resident, program, options.limits);
         process = await unlessAborted(
@@ -135,8 +181,9 @@ export function openResidents({
         const answer = await (typeof request === 'function'
           ? process.talk(request, files, options)
           : process.serve(request, files, options));
+        if (resident.holdsModels) void unloadWhenIdle(key, resident, process);
         // If the replacement does not start, the next request tries again.
-        void replaceIfDue(key, resident, process, program, options.limits).catch(() => {});
+        else void replaceIfDue(key, resident, process, program, options.limits).catch(() => {});
         return answer;
       } catch (error) {
         // A request that was cancelled before it was sent has broken nothing.
@@ -155,8 +202,9 @@ export function openResidents({
     pid: (key) => residents.get(key)?.current?.pid,
     async close() {
       closed = true;
-      for (const { current, next } of residents.values()) {
-        reap(current);
+      for (const { current, next, idleTimer } of residents.values()) {
+        clearTimeout(idleTimer);
+        void reap(current);
         if (next !== undefined) await next.then(reap, () => {});
       }
       residents.clear();

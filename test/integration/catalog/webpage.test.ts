@@ -147,7 +147,7 @@ beforeAll(async () => {
     cacheFile: join(root, 'versions.json'),
     slot,
   });
-  residents = openResidents({ launcher, slot, perLife: 200, leakBytes: 2 ** 31 });
+  residents = openResidents({ launcher, slot, perLife: 200, leakBytes: 2 ** 31, idleMs: 60_000 });
   stepper = createStepper({ toolbox, slot, residents, judge, egressProxy });
 });
 afterAll(async () => {

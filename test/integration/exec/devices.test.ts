@@ -209,7 +209,7 @@ for line in sys.stdin:
     print(json.dumps({'ok': True}), flush=True)
 `;
   const start = async (slot: Slot) => {
-    const residents = openResidents({ launcher: launcherAt(LAUNCHER), slot, perLife: 1, leakBytes: 2 ** 30 });
+    const residents = openResidents({ launcher: launcherAt(LAUNCHER), slot, perLife: 1, leakBytes: 2 ** 30, idleMs: 60_000 });
     const program = { program: '/usr/bin/python3', args: ['-c', SCRIPT, join(dev, 'nvidia0')], reads: [], unixSockets: false };
     const folder = await slot.makeFolder('request');
     const input = join(folder, 'input.txt');

@@ -45,7 +45,13 @@ beforeAll(async () => {
   chmodSync(standIn, 0o755);
   program = { program: server, args: [standIn], reads: [server, library, standIn], calls: 'vips-server', unixSockets: false };
   slot = await openSlot(root, 0);
-  residents = openResidents({ launcher: launcherAt(resolve('.cache/bin/launcher')), slot, perLife: 200, leakBytes: 2 ** 30 });
+  residents = openResidents({
+    launcher: launcherAt(resolve('.cache/bin/launcher')),
+    slot,
+    perLife: 200,
+    leakBytes: 2 ** 30,
+    idleMs: 60_000,
+  });
 });
 afterAll(async () => {
   await residents.close();

@@ -82,7 +82,7 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 
 function open(landlockAbi?: number, onStarted: (key: string, freshness: Freshness) => void = () => {}): Residents {
   const launcher = launcherAt(resolve('.cache/bin/launcher'), landlockAbi === undefined ? {} : { landlockAbi });
-  const residents = openResidents({ launcher, slot, perLife: 1_000, leakBytes: 2 ** 40, onStarted });
+  const residents = openResidents({ launcher, slot, perLife: 1_000, leakBytes: 2 ** 40, idleMs: 60_000, onStarted });
   opened.push(residents);
   return residents;
 }

@@ -96,7 +96,13 @@ describe('a renderer that its page has taken over', { timeout: 60_000 }, () => {
 const chromium = (): Program => toolbox.resolve(engine, 'page');
 
 function open(perLife = 200): Residents {
-  const residents = openResidents({ launcher: launcherAt(resolve('.cache/bin/launcher')), slot, perLife, leakBytes: 2 ** 40 });
+  const residents = openResidents({
+    launcher: launcherAt(resolve('.cache/bin/launcher')),
+    slot,
+    perLife,
+    leakBytes: 2 ** 40,
+    idleMs: 60_000,
+  });
   opened.push(residents);
   return residents;
 }

@@ -59,7 +59,14 @@ afterAll(async () => {
 const extra: Residents[] = [];
 
 function open(options: Partial<ResidentOptions> = {}): Residents {
-  return openResidents({ launcher: launcherAt(resolve('.cache/bin/launcher')), slot, perLife: 200, leakBytes: 2 ** 30, ...options });
+  return openResidents({
+    launcher: launcherAt(resolve('.cache/bin/launcher')),
+    slot,
+    perLife: 200,
+    leakBytes: 2 ** 30,
+    idleMs: 60_000,
+    ...options,
+  });
 }
 
 /** Residents of one test, closed when it ends. */

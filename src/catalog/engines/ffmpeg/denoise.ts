@@ -1,7 +1,7 @@
 /** Takes noise out of a recording's sound, and copies its picture. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, Task } from '../../engine.ts';
-import { ownStep } from '../../planning/told.ts';
+import { modelStep } from '../../planning/told.ts';
 import { command, dropped, tags } from './command.ts';
 import { AUDIO, VIDEO } from './containers.ts';
 import { encodeAudio, VIDEO_ENCODERS } from './encoders.ts';
@@ -62,7 +62,7 @@ export function planVoice(task: Task, maxSeconds: number): Plan {
     stream: { ...sound, rate: MODEL_RATE },
   });
   const lacks = sound.rate > MODEL_RATE ? [{ code: 'lossy', message: 'Frequencies above 24 kHz are not kept.' }] : [];
-  return { warnings: [...warnings, ...lacks], steps: [decode, ownStep('denoise', [wav, `${most}`]), ...steps] };
+  return { warnings: [...warnings, ...lacks], steps: [decode, modelStep('denoise', [wav, `${most}`], { input: wav }), ...steps] };
 }
 
 /** Channels of the longest recording. */

@@ -1,5 +1,4 @@
 /** Models of ONNX that take one picture. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSession, Tensor } from '../inference/session.ts';
 
@@ -12,11 +11,10 @@ export async function loadModel(
   outputs: readonly string[],
   freed: readonly Shape[] = [],
 ): Promise<Inference> {
-  const path = join(folder, file);
-  const session = await openSession(freed.length === 0 ? path : withFreeSizes(readFileSync(path), freed));
+  const session = await openSession(join(folder, file), freed.length === 0 ? undefined : (model) => withFreeSizes(model, freed));
   const [input = ''] = session.inputNames;
   return async (data, shape) => {
-    const results = await session.run({ [input]: new Tensor('float32', data, shape) }, [...outputs]);
+    const results = await session.run({ [input]: new Tensor('float32', data, shape) }, outputs);
     return outputs.map((name) => (results[name] as Tensor).data as Float32Array);
   };
 }

@@ -1,5 +1,6 @@
 /** Pictures in memory, and the PAM files that ImageMagick exchanges with us (netpbm, "pam"): planes of numbers from 0 to 1. */
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 export interface Plane {
   readonly width: number;
@@ -53,10 +54,12 @@ export function readPam(path: string): Picture {
 /** Rows in one write. */
 const ROWS = 64;
 
+/** @param path of a new file, whose folder is made where it is not there */
 export function writePam(path: string, { width, height, colours, alpha, maxval }: Picture): void {
   const planes = alpha === undefined ? colours : [...colours, alpha];
   const type = `${colours.length === 1 ? 'GRAYSCALE' : 'RGB'}${alpha === undefined ? '' : '_ALPHA'}`;
   const wide = maxval > 255 ? 2 : 1;
+  mkdirSync(dirname(path), { recursive: true });
   const file = openSync(path, 'wx');
   // One call may write less than it is given: these go on.
   writeFileSync(file, `P7\nWIDTH ${width}\nHEIGHT ${height}\nDEPTH ${planes.length}\nMAXVAL ${maxval}\nTUPLTYPE ${type}\nENDHDR\n`);

@@ -6,15 +6,23 @@ export interface Told {
   readonly message: string;
 }
 
+type Work = () => readonly Told[] | Promise<readonly Told[]>;
+
+/** @param work returns warnings @param more is told besides */
+export async function answering(work: Work, more: () => object = () => ({})): Promise<void> {
+  const answer = await answerFrom(work);
+  process.stdout.write(`${JSON.stringify({ ...answer, ...more() })}\n`);
+  if (!answer.ok) process.exitCode = 2;
+}
+
 /** @param work returns warnings */
-export async function answering(work: () => readonly Told[] | Promise<readonly Told[]>): Promise<void> {
-  const answer = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+export async function answerFrom(work: Work): Promise<{ readonly ok: boolean }> {
   try {
-    answer({ ok: true, warnings: await work() });
+    return { ok: true, warnings: await work() } as { readonly ok: boolean };
   } catch (error) {
     if (!(error instanceof Unfit)) throw error;
-    answer({ ok: false, reason: error.reason, details: error.details, says: error.says });
-    process.exitCode = 2;
+    const { reason, details, says } = error;
+    return { ok: false, reason, details, says } as { readonly ok: boolean };
   }
 }
 

@@ -24,7 +24,8 @@ export class Unfit extends Error {
 
 interface Limit {
   readonly limit: string;
-  readonly max: number;
+  readonly max?: number;
+  readonly min?: number;
   readonly received: number;
 }
 
