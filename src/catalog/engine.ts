@@ -114,6 +114,15 @@ export interface Task {
 export interface Plan {
   readonly steps: readonly Step[];
   readonly warnings?: readonly EngineWarning[];
+  /** Where only what the steps have made shows how to go on. */
+  readonly next?: NextPlan;
+}
+
+export interface NextPlan {
+  /** Looks at what was made. */
+  readonly look: ProcessStep;
+  /** @param said its standard output @throws Failure `CONVERSION_FAILED` */
+  readonly plan: (said: string) => Plan;
 }
 
 export interface EngineWarning {

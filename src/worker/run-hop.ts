@@ -61,9 +61,13 @@ export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: Hop
     const pixels = largestFrame(facts);
     if (maxPixels !== undefined && pixels !== undefined && pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
   }
-  const plan: Plan = engine.plan({ ...task, facts });
-  warnings.push(...(plan.warnings ?? []));
-  for (const step of plan.steps) warnings.push(...(await stepper.runStep(step, { ...where, task })));
+  let plan: Plan | undefined = engine.plan({ ...task, facts });
+  while (plan !== undefined) {
+    const { steps, next, warnings: lacks = [] }: Plan = plan;
+    warnings.push(...lacks);
+    for (const step of steps) warnings.push(...(await stepper.runStep(step, { ...where, task })));
+    plan = next?.plan((await stepper.run(next.look, where)).stdout.toString());
+  }
   return { output, names: await judgeAll(judge, base, output, target), warnings };
 }
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Engine, isInspected, type Plan, type ProcessStep, type Task } from '../../src/catalog/engine.ts';
+import { type Engine, isInspected, type Plan, type ProcessStep, type Step, type Task } from '../../src/catalog/engine.ts';
 
 export interface Ran {
   /** Absolute paths of the results, in the order of their names. */
@@ -26,13 +26,19 @@ export async function runPlan(
       ? {}
       : engine.inspect.read(await runStep(engine, engine.inspect.step(order.input, asked)), asked);
   const plan = engine.plan({ ...asked, output, scratch, passwordFile: undefined, facts });
-  for (const step of plan.steps) {
+  await carryOut(plan, (step) => {
     if ('talk' in step) throw new Error(`${engine.id} talks to a program, which runs confined only`);
-    await runStep(engine, 'otherwise' in step ? step.otherwise : step);
-  }
+    return runStep(engine, 'otherwise' in step ? step.otherwise : step);
+  });
   const names = (await readdir(output)).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   if (names.length === 0) throw new Error('the plan left nothing');
   return { files: names.map((name) => join(output, name)), plan };
+}
+
+/** Runs all steps of a plan, and of what follows from what they made. @param run returns the standard output */
+export async function carryOut(plan: Plan, run: (step: Step) => Promise<unknown>): Promise<void> {
+  for (const step of plan.steps) await run(step);
+  if (plan.next !== undefined) await carryOut(plan.next.plan(String(await run(plan.next.look))), run);
 }
 
 async function runStep(engine: Engine, { run, args, stdin, succeeds = [0], stdoutTo }: ProcessStep): Promise<string> {

@@ -29,6 +29,7 @@ import { fixtures as images } from './fixtures/images.ts';
 import { fixtures as media } from './fixtures/media.ts';
 import { fixtures as models } from './fixtures/models.ts';
 import type { Fixture } from './fixtures/written.ts';
+import { carryOut } from './plan-runner.ts';
 
 /** One line of a list: a verb, names, and what is said about them after `#`. */
 export interface Entry {
@@ -155,8 +156,9 @@ async function convert(
       await residents.close();
       if (!answer.ok) throw new Error(`${step.talk}: ${answer.words}`);
     };
-    for (const step of engine.plan({ ...asked, input, output, scratch, facts }).steps)
-      await ('talk' in step ? talk(step) : run('run' in step ? step : step.otherwise));
+    await carryOut(engine.plan({ ...asked, input, output, scratch, facts }), (step) =>
+      'talk' in step ? talk(step) : run('run' in step ? step : step.otherwise),
+    );
     return undefined;
   } finally {
     await rm(made, { recursive: true, force: true });

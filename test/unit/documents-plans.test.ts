@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import type { Engine, ProcessStep, Task } from '../../src/catalog/engine.ts';
+import type { Engine, Plan, ProcessStep, Task } from '../../src/catalog/engine.ts';
 import { engine as ghostscript } from '../../src/catalog/engines/ghostscript.ts';
 import { readPing } from '../../src/catalog/engines/imagemagick/inspect.ts';
 import { engine as pandoc } from '../../src/catalog/engines/pandoc.ts';
@@ -25,11 +26,19 @@ const aTask = (change: Partial<Task> = {}): Task => ({
   ...change,
 });
 
-const commands = (engine: Engine, change: Partial<Task> = {}): readonly ProcessStep[] =>
-  engine.plan(aTask(change)).steps.map((step) => {
+/** What the looks of a plan say, of a PDF whose first page is a picture. */
+const SAID: Readonly<Record<string, string>> = {
+  awk: '1\nof 9\n',
+  measure: 'Pages:           9\n{"units":{},"largest":1,"total":1,"forms":0,"bytes":0}\n',
+};
+const commandsOf = ({ steps, next }: Plan): readonly ProcessStep[] => [
+  ...steps.map((step) => {
     if (!('run' in step)) throw new Error('no resident serves documents here');
     return step;
-  });
+  }),
+  ...(next === undefined ? [] : [next.look, ...commandsOf(next.plan(SAID[next.look.run] ?? ''))]),
+];
+const commands = (engine: Engine, change: Partial<Task> = {}): readonly ProcessStep[] => commandsOf(engine.plan(aTask(change)));
 const lines = (engine: Engine, change: Partial<Task> = {}): string[] =>
   commands(engine, change).map(({ run, args }) => [run, ...args].join(' '));
 
@@ -54,7 +63,7 @@ describe.each(readers)('$id on a locked PDF', (engine) => {
     const asked = { ...aTask(locked), target: 'pdf' };
     const step = engine.inspect?.step('/job/input.pdf', asked);
     expect([step?.run, ...(step?.args ?? [])].join(' ')).toBe(
-      engine.binaries['measure'] === undefined
+      engine === scans || engine.binaries['measure'] === undefined
         ? 'qpdf --password-file=/job/password --show-npages /job/input.pdf'
         : 'measure /job/input.pdf /job/password',
     );
@@ -63,6 +72,30 @@ describe.each(readers)('$id on a locked PDF', (engine) => {
   it('opens it with qpdf first', () => {
     for (const { target } of engine.conversions)
       expect(lines(engine, { ...locked, target })[0]).toMatch(/^qpdf --password-file=\/job\/password --decrypt \/job\/input\.pdf /);
+  });
+});
+
+describe('text of a PDF', () => {
+  const looks = (engine: Engine, target: string, said: string): readonly string[] => {
+    const first = engine.plan(aTask({ target }));
+    const second = first.next?.plan(said);
+    return [...first.steps, first.next?.look, ...(second?.steps ?? []), second?.next?.look].flatMap((step) =>
+      step !== undefined && 'run' in step ? step.run : [],
+    );
+  };
+  it.each([
+    ['txt', 'of 9\n', ['pdftotext', 'awk']],
+    ['md', 'of 9\n', ['pdftotext', 'awk', 'pdftotext', 'markdown']],
+    ['txt', '4\nof 9\n', ['pdftotext', 'awk', 'measure']],
+    // A page whose text is missing altogether.
+    ['md', 'of 8\n', ['pdftotext', 'awk', 'measure']],
+  ])('as %s, where the look at its pages says %j', (target, said, runs) => expect(looks(scans, target, said)).toEqual(runs));
+
+  it('is blank where a page has spaces of any kind alone', () => {
+    const layer = 'a word\n\f \u00a0\t\u3000\n\f\f\ufeff\n\f\u00e9\f';
+    const { look } = scans.plan(aTask({ target: 'txt' })).next ?? {};
+    const said = execFileSync('/usr/bin/mawk', [look?.args[0] ?? ''], { input: layer, encoding: 'utf8' });
+    expect(said).toBe('2\n3\n4\nof 5\n');
   });
 });
 

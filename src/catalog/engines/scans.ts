@@ -1,14 +1,16 @@
 /** Tesseract on PDF: runs OCR on pages without text, to text, to Markdown or to a searchable PDF; pages with text are left as they are. */
-import type { Engine } from '../engine.ts';
+import type { Engine, NextPlan, Plan, ProcessStep, Task } from '../engine.ts';
 import { PDF, SCAN } from '../known-good.ts';
 import { MARKDOWN, MARKDOWN_LOSES, markdownStep } from '../planning/markdown.ts';
 import { explainOcr, TESSERACT } from '../planning/ocr.ts';
-import { explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
+import { countPages, explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 import { shareOf } from '../planning/progress.ts';
 import { reasonOfText } from '../planning/told.ts';
 
 /** Tesseract is trained on scans of about this resolution (Tesseract documentation, "Improving the quality of the output"). */
 const SCAN_DPI = 300;
+/** Prints the number of each page whose text is blank, and at the end how many pages there were. Spaces of other kinds: U+00A0, U+3000, U+FEFF. */
+const BLANK_PAGES = `BEGIN { RS = "\\f" } { gsub(/\\302\\240|\\343\\200\\200|\\357\\273\\277/, "") } !/[^ \\t\\r\\n\\v]/ { print NR } END { print "of " NR }`;
 
 export const engine: Engine = {
   id: 'scans',
@@ -21,6 +23,7 @@ export const engine: Engine = {
     markdown: MARKDOWN,
     pdftoppm: { at: ['/usr/bin/pdftoppm'] },
     pdftotext: { at: ['/usr/bin/pdftotext'] },
+    awk: { at: ['/usr/bin/mawk'] },
     measure: MEASURE,
     pdfinfo: PDFINFO,
     qpdf: QPDF,
@@ -37,15 +40,46 @@ export const engine: Engine = {
     { file: PDF, target: 'md' },
   ],
   options: (_, target) => (target === 'pdf' ? ['ocr_lang', 'pages', 'password'] : ['ocr_lang', 'dpi', 'pages', 'password']),
-  inspect: measurePdf(),
+  inspect: countPages,
   plan: (task) => {
-    const { steps, path, warnings } = openPdf(task);
-    const { ocr_lang: language = 'eng', dpi = SCAN_DPI } = task.options;
+    const { steps, path, pages, warnings } = openPdf(task);
+    if (task.target === 'pdf') return { steps, warnings, next: recognised(task, path) };
     const isMarkdown = task.target === 'md';
-    const written = isMarkdown ? `${task.scratch}/words.tsv` : `${task.output}/document.${task.target}`;
-    const args = [path, written, task.scratch, language, String(dpi), String(task.facts['largestUnit'] ?? 1)];
-    const next = isMarkdown ? [markdownStep(written, task.output)] : [];
-    return { steps: [...steps, { run: 'scan', args, progress: shareOf }, ...next], warnings };
+    const layer = isMarkdown ? `${task.scratch}/layer.txt` : resultOf(task);
+    const extract = { run: 'pdftotext', args: ['-enc', 'UTF-8', '-eol', 'unix', path, layer] };
+    const next: NextPlan = {
+      look: { run: 'awk', args: [BLANK_PAGES, layer] },
+      plan: (said) => {
+        if (said.trim() !== `of ${pages}`) return { steps: [], next: recognised(task, path) };
+        return { steps: isMarkdown ? printed(task, path) : [] };
+      },
+    };
+    return { steps: [...steps, extract], warnings, next };
   },
   explain: (output, code) => reasonOfText(output, code) ?? explainPdf(output) ?? explainOcr(output),
 };
+
+const resultOf = ({ output, target }: Task): string => `${output}/document.${target}`;
+const wordsIn = ({ scratch }: Task): string => `${scratch}/words.tsv`;
+
+/** Every page has text: most PDFs come from a program, and need neither OCR nor what is measured before it. */
+const printed = (task: Task, path: string): readonly ProcessStep[] => [
+  { run: 'pdftotext', args: ['-tsv', path, wordsIn(task)] },
+  markdownStep(wordsIn(task), task.output),
+];
+
+/** Pages without text are drawn, after their pictures were measured, and read. @param path of the PDF, without a password */
+function recognised(task: Task, path: string): NextPlan {
+  const { read, step } = measurePdf();
+  const { ocr_lang: language = 'eng', dpi = SCAN_DPI } = task.options;
+  return {
+    look: step(path, { ...task, passwordFile: undefined }),
+    plan: (said): Plan => {
+      const { largestUnit = 1 } = read(said, task);
+      const isMarkdown = task.target === 'md';
+      const written = isMarkdown ? wordsIn(task) : resultOf(task);
+      const scan = { run: 'scan', args: [path, written, task.scratch, language, String(dpi), String(largestUnit)], progress: shareOf };
+      return { steps: isMarkdown ? [scan, markdownStep(written, task.output)] : [scan] };
+    },
+  };
+}

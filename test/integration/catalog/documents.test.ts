@@ -15,6 +15,7 @@ import { contentOf, pagesOf } from '../../kit/content.ts';
 import { fixtures, lockedPdf, picturedPage, scannedPdf } from '../../kit/fixtures/documents.ts';
 import { judge, judgePicture } from '../../kit/judges/documents.ts';
 import { unzip } from '../../kit/judges/text.ts';
+import { carryOut } from '../../kit/plan-runner.ts';
 
 const SEED = 'documents in real life';
 let home: string;
@@ -34,7 +35,7 @@ async function convert(engine: Engine, { password, options = {}, ...order }: Ord
   if (password !== undefined) await writeFile(secret, password);
   const task = { ...order, options, output, scratch, passwordFile: password === undefined ? undefined : secret };
   const facts = engine.inspect?.read(await run(engine, engine.inspect.step(task.input, task)), task) ?? {};
-  for (const step of engine.plan({ ...task, facts }).steps) if ('run' in step) await run(engine, step);
+  await carryOut(engine.plan({ ...task, facts }), async (step) => ('run' in step ? run(engine, step) : ''));
   const [only, ...others] = await readdir(output);
   return only === undefined || others.length > 0 ? output : join(output, only);
 }
