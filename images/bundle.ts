@@ -1,12 +1,13 @@
 /**
- * Bundles filemill for its images: the folder that becomes /app, with one JavaScript file for each role's start instead of 1,500 modules.
+ * Bundles filemill for its images: the folder that becomes /app, with one JavaScript file for a worker and for each thread, and a hundred for the other
+ * roles and the commands, instead of 1,500 modules.
  *
  *   node images/bundle.ts FOLDER
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules, createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { compile, LIBVIPS, PACKAGES } from '../src/exec/confine/stage.ts';
 
 const [into] = process.argv.slice(2);
@@ -54,16 +55,23 @@ const builtins: Plugin = {
   },
 };
 
+/** What a worker never runs. `images/filemill` starts it for that role alone. */
+const otherRoles: Plugin = {
+  name: 'other-roles',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/(roles|cli)\/[\w-]+\.ts$/ }, ({ importer, kind, path }) =>
+      importer === join(source, 'main.ts') && kind === 'dynamic-import' && path !== './roles/worker.ts'
+        ? { path: './main.js', external: true }
+        : undefined,
+    );
+  },
+};
+
 rmSync(app, { recursive: true, force: true });
 mkdirSync(app, { recursive: true });
-const { metafile } = await build({
-  entryPoints: ['main', ...THREADS].map((name) => join(source, `${name}.ts`)),
-  outdir: join(app, 'src'),
+const common: BuildOptions & { readonly metafile: true } = {
   outbase: source,
   bundle: true,
-  splitting: true,
-  // Beside main.js: the URLs above are relative to it.
-  chunkNames: '[name]-[hash]',
   format: 'esm',
   platform: 'node',
   target: 'node26',
@@ -75,7 +83,24 @@ const { metafile } = await build({
   metafile: true,
   plugins: [urls, builtins],
   logLevel: 'warning',
+};
+const whole = await build({
+  ...common,
+  entryPoints: [join(source, 'main.ts')],
+  outdir: join(app, 'src'),
+  splitting: true,
+  // Beside main.js: the URLs above are relative to it.
+  chunkNames: '[name]-[hash]',
 });
+// The first file of a pool waits for a worker's start, a fifth of which would be the linking of a hundred files.
+const threads = await build({ ...common, entryPoints: THREADS.map((name) => join(source, `${name}.ts`)), outdir: join(app, 'src') });
+const worker = await build({
+  ...common,
+  entryPoints: [join(source, 'main.ts')],
+  outfile: join(app, 'src/worker.js'),
+  plugins: [otherRoles, ...(common.plugins ?? [])],
+});
+const metafiles = [whole, threads, worker].map(({ metafile }) => metafile);
 for (const name of THREADS) if (!existsSync(join(app, 'src', `${name}.js`))) throw new Error(`the bundle has no ${name}.js`);
 
 await compile('.', app);
@@ -86,7 +111,7 @@ const { name, version, license } = JSON.parse(readFileSync('package.json', 'utf8
 writeFileSync(join(app, 'package.json'), `${JSON.stringify({ name, version, license, type: 'module' })}\n`);
 
 // What the images say they contain: each package whose code is in the bundle, or copied.
-const inputs = [...Object.keys(metafile.inputs), ...LIBRARIES, ...PACKAGES, EXPLORER];
+const inputs = [...metafiles.flatMap(({ inputs }) => Object.keys(inputs)), ...LIBRARIES, ...PACKAGES, EXPLORER];
 const packages = new Map<string, string>();
 for (const input of inputs) {
   const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(input)?.[1];
@@ -96,4 +121,6 @@ for (const input of inputs) {
 }
 const lines = [...packages].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, terms]) => `${id}\t${terms}\n`);
 writeFileSync(join(app, 'npm-packages.tsv'), lines.join(''));
-console.log(`  bundled ${Object.keys(metafile.outputs).length} files, ${lines.length} npm packages, into ${into}`);
+console.log(
+  `  bundled ${metafiles.flatMap(({ outputs }) => Object.keys(outputs)).length} files, ${lines.length} npm packages, into ${into}`,
+);
