@@ -1,5 +1,4 @@
 /** Our own program around DeepFilterNet 3, a model that tells speech from noise: FFmpeg decodes and encodes the sound. */
-import { MAX_RECORDING_SECONDS } from '../bounds.ts';
 import type { Engine } from '../engine.ts';
 import { WAV } from '../known-good.ts';
 import { reasonTold } from '../planning/told.ts';
@@ -23,6 +22,6 @@ export const engine: Engine = {
   conversions: [],
   trials: [{ file: WAV, target: 'wav', slow: true }],
   options: () => [],
-  plan: (task) => planVoice(task, MAX_RECORDING_SECONDS),
+  plan: planVoice,
   explain: (output, code) => reasonTold(output, code, ['input_limit']) ?? explain(output),
 };

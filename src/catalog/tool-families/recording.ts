@@ -5,7 +5,7 @@ import type { Task } from '../engine.ts';
 import { mediaOf } from '../engines/ffmpeg/streams.ts';
 import { type FileBounds, type ToolTask, taskOf } from '../tool.ts';
 
-export const RECORDING_BOUNDS: FileBounds = { maxBytes: 100 * 1024 * 1024, maxSeconds: MAX_RECORDING_SECONDS };
+export const recordingBounds = (maxSeconds = MAX_RECORDING_SECONDS): FileBounds => ({ maxBytes: 100 * 1024 * 1024, maxSeconds });
 
 /** @param maxSeconds of the tool @returns the engine's task @throws Failure `input_limit` */
 export function boundedRecording(order: ToolTask, maxSeconds = MAX_RECORDING_SECONDS): Task {

@@ -1,6 +1,5 @@
 /** A recording without its noise. */
 import { z } from 'zod';
-import { MAX_RECORDING_SECONDS } from '../bounds.ts';
 import { AUDIO } from '../engines/ffmpeg/containers.ts';
 import { planDenoised, planVoice } from '../engines/ffmpeg/denoise.ts';
 import { engine as classical } from '../engines/separate.ts';
@@ -8,7 +7,7 @@ import { engine as deepfilternet } from '../engines/voice.ts';
 import { modelName } from '../options/fields.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { SOUNDS, soundTarget, VIDEOS, videoTarget } from '../tool-families/media.ts';
-import { boundedRecording, RECORDING_BOUNDS } from '../tool-families/recording.ts';
+import { boundedRecording, recordingBounds } from '../tool-families/recording.ts';
 
 export const tool: Tool = {
   slug: 'noise-reduction',
@@ -16,7 +15,7 @@ export const tool: Tool = {
   family: 'ai',
   accepts: [...SOUNDS, ...VIDEOS],
   files: ONE_FILE,
-  bounds: RECORDING_BOUNDS,
+  bounds: recordingBounds(),
   input: z.object({ model: modelName.optional() }),
   texts: {
     model: {
@@ -32,7 +31,7 @@ export const tool: Tool = {
   work: {
     target: ([source = '']) => (SOUNDS.includes(source) || source in AUDIO ? soundTarget(source) : videoTarget(source)),
     methods: [
-      { engine: deepfilternet, plan: (order) => planVoice(boundedRecording(order), MAX_RECORDING_SECONDS) },
+      { engine: deepfilternet, plan: (order) => planVoice(boundedRecording(order)) },
       { engine: classical, plan: (order) => planDenoised(boundedRecording(order)) },
     ],
   },

@@ -1,11 +1,12 @@
 /** A song as vocals and accompaniment. */
 import { z } from 'zod';
+import { MAX_SONG_SECONDS } from '../bounds.ts';
 import { planSeparated } from '../engines/ffmpeg/separate.ts';
 import { engine as classical } from '../engines/separate.ts';
 import { oneOf } from '../options/fields.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { SOUNDS, VIDEOS } from '../tool-families/media.ts';
-import { boundedRecording, RECORDING_BOUNDS } from '../tool-families/recording.ts';
+import { boundedRecording, recordingBounds } from '../tool-families/recording.ts';
 
 const input = z.object({ format: oneOf(['mp3', 'wav', 'flac']).default('mp3') });
 
@@ -15,14 +16,14 @@ export const tool: Tool = {
   family: 'ai',
   accepts: [...SOUNDS, ...VIDEOS],
   files: ONE_FILE,
-  bounds: RECORDING_BOUNDS,
+  bounds: recordingBounds(MAX_SONG_SECONDS),
   input,
-  texts: { format: { means: 'Format of both results.' } },
+  texts: { format: { means: 'Format of both results; flac and wav for at most half an hour.' } },
   alwaysZip: true,
   daily: 50,
   mcp: { title: 'Separate vocals', description: 'Separates a stereo song into vocals and accompaniment. Returns a ZIP with two files.' },
   work: {
     target: (_, given) => (given as z.output<typeof input>).format,
-    methods: [{ engine: classical, plan: (order) => planSeparated(boundedRecording(order)) }],
+    methods: [{ engine: classical, plan: (order) => planSeparated(boundedRecording(order, MAX_SONG_SECONDS)) }],
   },
 };

@@ -1,13 +1,14 @@
 /**
  * Splits a stereo recording into what is in its middle, where vocals are mixed, and the rest.
  *
- *   separate.ts INPUT.raw VOCALS.raw INSTRUMENTAL.raw RATE
+ *   separate.ts SOUND.raw VOCALS.raw RATE
  *
- * All are interleaved stereo of 16-bit little-endian samples. Each frequency of a short piece is judged by how alike both channels are there; together the
+ * Both are interleaved stereo of 16-bit little-endian samples. The rest takes the place of the input. Each frequency of a short piece is judged by how alike both channels are there; together the
  * two results are the input. Prints `progress 0.5` and the like; a recording whose channels are the same is one line of JSON, as residents answer, and
  * status 2.
  */
-import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { writeAll } from './values/write-all.ts';
 
 const VERSION = '1.0';
 /** Samples of a piece, and from one to the next. */
@@ -73,11 +74,11 @@ function middleOf(left: Float64Array, right: Float64Array, lowest: number): void
   transform(left, right, 1);
 }
 
-function separate([input = '', vocals = '', instrumental = '', rate = '44100']: readonly string[]): boolean {
-  const source = openSync(input, 'r');
+function separate([sound = '', vocals = '', rate = '44100']: readonly string[]): boolean {
+  const source = openSync(sound, 'r+');
   const frames = Math.floor(fstatSync(source).size / 4);
   const lowest = Math.max(1, Math.round((LOWEST * SIZE) / Number(rate)));
-  const outputs = [openSync(vocals, 'wx'), openSync(instrumental, 'wx')] as const;
+  const voices = openSync(vocals, 'wx');
   // The piece begins before the recording, so that its first samples are under as many windows as all others.
   const [left, right] = [new Float64Array(SIZE), new Float64Array(SIZE)];
   const [sumLeft, sumRight] = [new Float64Array(SIZE), new Float64Array(SIZE)];
@@ -123,11 +124,12 @@ function separate([input = '', vocals = '', instrumental = '', rate = '44100']: 
         middle.writeInt16LE(voice, i * 4 + channel);
         rest.writeInt16LE(Math.max(-32_768, Math.min(32_767, sample - voice)), i * 4 + channel);
       }
-    // One call may write less than it is given: this one goes on.
-    for (const [index, result] of [middle, rest].entries()) writeFileSync(outputs[index] as number, result.subarray(0, count * 4));
+    writeAll(voices, middle.subarray(0, count * 4), first * 4);
+    // These samples were read before.
+    writeAll(source, rest.subarray(0, count * 4), first * 4);
     if (end % (HOP * 256) === 0) process.stdout.write(`progress ${Math.min(1, first / frames).toFixed(3)}\n`);
   }
-  for (const file of [source, ...outputs]) closeSync(file);
+  for (const file of [source, voices]) closeSync(file);
   return different > MONO * same;
 }
 

@@ -226,9 +226,9 @@ describe('noise-reduction', () => {
 
   it('refuses a recording that is longer than it says', async () => {
     const long = join(home, 'untold.mka');
-    await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'sine=r=8000:d=1810', '-c:a', 'flac', '-f', 'matroska', '-live', '1', long]);
+    await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'sine=r=8000:d=5410', '-c:a', 'flac', '-f', 'matroska', '-live', '1', long]);
     const answer = await callTool(service, 'noise-reduction', long);
-    expect(answer.error?.details).toMatchObject({ reason: 'input_limit', limit: 'seconds', max: 1800 });
+    expect(answer.error?.details).toMatchObject({ reason: 'input_limit', limit: 'seconds', max: 5400 });
   });
 
   it('says that it found no speech in music, and what keeps it', async () => {
@@ -243,11 +243,21 @@ describe('noise-reduction', () => {
     expect(refused).toMatchObject({ code: 'INVALID_OPTION', details: { option: 'model', allowed: 'deepfilternet3 or classical' } });
   });
 
-  it('refuses more than half an hour before it decodes anything', async () => {
+  it('refuses what is longer than it may be before it decodes anything', async () => {
     const long = join(home, 'long.flac');
-    await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'anullsrc=r=8000:cl=mono:d=1801', long]);
-    for (const slug of ['noise-reduction', 'vocal-remover'])
-      expect((await callTool(service, slug, long)).error?.details).toMatchObject({ reason: 'input_limit', limit: 'seconds', max: 1800 });
+    await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'anullsrc=r=8000:cl=stereo:d=5401', long]);
+    const surround = join(home, 'surround.flac');
+    await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'anullsrc=r=8000:cl=5.1:d=1900', surround]);
+    const refusals: readonly [slug: string, path: string, fields: Record<string, string>, max: number][] = [
+      ['noise-reduction', long, {}, 5400],
+      ['noise-reduction', long, { model: 'classical' }, 5400],
+      ['vocal-remover', long, {}, 3600],
+      // Its samples would not fit into one file.
+      ['noise-reduction', surround, {}, 1822],
+      ['vocal-remover', surround, { format: 'wav' }, 1800],
+    ];
+    for (const [slug, path, fields, max] of refusals)
+      expect((await callTool(service, slug, path, fields)).error?.details).toMatchObject({ reason: 'input_limit', limit: 'seconds', max });
   });
 });
 

@@ -1,5 +1,6 @@
 /** Takes noise out of a recording's sound, and copies its picture. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
+import { MAX_RECORDING_SECONDS, MAX_SOUND_BYTES } from '../../bounds.ts';
 import type { Plan, Task } from '../../engine.ts';
 import { modelStep } from '../../planning/told.ts';
 import { command, dropped, tags } from './command.ts';
@@ -30,15 +31,15 @@ export function planDenoised(task: Task): Plan {
   return encode({ map: `0:${sound.index}`, stream: sound, filters });
 }
 
-/** Leaves speech alone, by `exec/programs/denoise.ts`. @param maxSeconds of a recording @throws Failure `no_stream` if there is no sound · `input_limit` */
-export function planVoice(task: Task, maxSeconds: number): Plan {
+/** Leaves speech alone, by `exec/programs/denoise.ts`. @throws Failure `no_stream` if there is no sound · `input_limit` */
+export function planVoice(task: Task): Plan {
   const { sound, picture, encode } = recordingOf(task);
   const { duration = 0 } = mediaOf(task.facts);
-  // What it may be at most of 5.1, whose samples just fit into a file.
-  const most = Math.floor((maxSeconds * MOST_CHANNELS) / Math.max(MOST_CHANNELS, sound.channels));
+  const secondsOf = (bits: number) => Math.floor(MAX_SOUND_BYTES / (MODEL_RATE * sound.channels * (bits / 8)));
+  const deep = sound.bits > 16 && duration <= secondsOf(32);
+  const most = Math.min(MAX_RECORDING_SECONDS, secondsOf(deep ? 32 : 16));
   if (duration > most) throw inputLimit('seconds', most, Math.ceil(duration));
-  // Two channels of 32 bits are as large as four of 16.
-  const samples = sound.bits > 16 && sound.channels <= 2 ? 'pcm_f32le' : 'pcm_s16le';
+  const samples = deep ? 'pcm_f32le' : 'pcm_s16le';
   // It keeps the places of the channels.
   const wav = `${task.scratch}/sound.wav`;
   // As above; gaps in it become silence.
@@ -64,9 +65,6 @@ export function planVoice(task: Task, maxSeconds: number): Plan {
   const lacks = sound.rate > MODEL_RATE ? [{ code: 'lossy', message: 'Frequencies above 24 kHz are not kept.' }] : [];
   return { warnings: [...warnings, ...lacks], steps: [decode, modelStep('denoise', [wav, `${most}`], { input: wav }), ...steps] };
 }
-
-/** Channels of the longest recording. */
-const MOST_CHANNELS = 6;
 
 /** In some formats time begins with the first stream that is used: a stream is read, and goes nowhere, so that sound and picture begin at the same time. */
 const timedBy = ({ index }: { readonly index: number }): readonly string[] => ['-map', `0:${index}`, '-c', 'copy', '-f', 'null', '-'];

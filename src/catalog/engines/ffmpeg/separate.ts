@@ -1,5 +1,5 @@
 /** Splits a stereo recording into two, by `exec/programs/separate.ts`. */
-import { conversionFailed } from '../../../errors.ts';
+import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, ProcessStep, Task } from '../../engine.ts';
 import { progressTold } from '../../planning/told.ts';
 import { command, THREADS } from './command.ts';
@@ -8,10 +8,14 @@ import { encodeAudio } from './encoders.ts';
 import { mediaOf } from './streams.ts';
 import { timeline } from './timeline.ts';
 
-/** Voices and instruments need no more, and half an hour of it is 320 MB. */
+/** Voices and instruments need no more, and an hour of it is 640 MB. */
 const RATE = 44_100;
+/** Results that are not compressed, or a little, fit into the folder beside the samples of so many seconds. */
+const MAX_SECONDS_WHOLE = 30 * 60;
 
-/** @throws Failure `no_stream` if there is no sound, or only one channel of it */
+const TOO_LONG_WHOLE = 'As FLAC or WAV, vocals and instruments of half an hour can be had; send format=mp3 for up to an hour.';
+
+/** @throws Failure `no_stream` if there is no sound, or only one channel of it · `input_limit` */
 export function planSeparated(task: Task): Plan {
   const { target, output, scratch, facts } = task;
   const [sound] = mediaOf(facts).audio;
@@ -21,17 +25,19 @@ export function planSeparated(task: Task): Plan {
     throw conversionFailed('no_stream', {
       says: 'The recording is mono: without a model, vocals are separated from instruments by their position between left and right.',
     });
+  const { duration = 0 } = mediaOf(facts);
+  if (target !== 'mp3' && duration > MAX_SECONDS_WHOLE) throw inputLimit('seconds', MAX_SECONDS_WHOLE, Math.ceil(duration), TOO_LONG_WHOLE);
   const raw = (name: string) => `${scratch}/${name}.raw`;
   const decode = command({
     task,
     timeline: timeline(task),
     full: true,
     encode: ['-map', `0:${sound.index}`, '-vn', '-sn', '-dn', '-ac', '2', '-ar', `${RATE}`, '-c:a', 'pcm_s16le', '-f', 's16le'],
-    to: raw('sound'),
+    to: raw('instrumental'),
   });
   const split: ProcessStep = {
     run: 'separate',
-    args: [raw('sound'), raw('vocals'), raw('instrumental'), `${RATE}`],
+    args: [raw('instrumental'), raw('vocals'), `${RATE}`],
     progress: progressTold,
   };
   const stream = { ...sound, rate: RATE, channels: 2, bits: 16, float: false };
