@@ -1,10 +1,11 @@
 /** What models gain over the classical ways on files that were made worse, and what either costs: photos, and speech. */
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { checkout, type Service, startService } from '../test/kit/service.ts';
 import { callTool, outputOf } from '../test/kit/tools.ts';
+import { CHAPTER, errorRate, readAloud } from '../test/kit/voices.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
@@ -12,8 +13,7 @@ const CONVERT = '/usr/bin/convert-im6.q16';
 const PHOTOS = ['astronaut', 'chelsea', 'coffee'].map((name) => join(checkout, `.cache/test/photos/${name}.png`));
 /** Side of the measured part of each photo, px. */
 const SIDE = 192;
-/** Debian's pocketsphinx-testdata: read for LibriVox. */
-const VOICE = '/usr/share/pocketsphinx/test/data/librivox/sense_and_sensibility_01_austen_64kb-0870.wav';
+const VOICE = CHAPTER[0] ?? '';
 const RATE = 48_000;
 
 export async function models(folder: string): Promise<void> {
@@ -21,7 +21,9 @@ export async function models(folder: string): Promise<void> {
   try {
     await photos(service, folder);
     await subjects(service, folder);
+    await noisyPhotos(service, folder);
     await speech(service, folder);
+    await words(service, folder);
   } finally {
     await service.stop();
   }
@@ -48,6 +50,23 @@ async function photos(service: Service, folder: string): Promise<void> {
 }
 
 /** Things of which it is known where they are, before each photo: the masks of U²-Net, large and small, compared with the true ones. */
+/** Noise as of a small sensor. Both tools change the tones too, so SSIM, which is of structure, says more than PSNR. */
+async function noisyPhotos(service: Service, folder: string): Promise<void> {
+  console.log(`\n| ${PHOTOS.length} photos with noise | | PSNR, dB | SSIM | s each |\n|---|---|---|---|---|`);
+  const whole = await Promise.all(
+    PHOTOS.map((photo, i) =>
+      convert(photo, join(folder, `clean-${i}.png`), '-gravity', 'center', '-crop', `${SIDE}x${SIDE}+0+0`, '+repage'),
+    ),
+  );
+  const noisy = await Promise.all(
+    whole.map((path, i) => convert(path, join(folder, `noisy-${i}.png`), '-seed', '7', '-attenuate', '0.9', '+noise', 'Gaussian')),
+  );
+  await pictureRow('photo', 'nothing', whole, noisy, async (path) => path);
+  for (const slug of ['enhance-photo', 'restore-old-photo'])
+    for (const model of ['classical', 'realesrgan-x4plus'])
+      await pictureRow(slug, model, whole, noisy, tool(service, folder, slug, { model }));
+}
+
 async function subjects(service: Service, folder: string): Promise<void> {
   console.log('\n| what stands before a photo, 512 × 512 pixels | | share in common (IoU) | s |\n|---|---|---|---|');
   const things = {
@@ -110,6 +129,27 @@ async function speech(service: Service, folder: string): Promise<void> {
       console.log(`| ${name} | ${model} | ${ratio(clean, await samplesOf(result)).toFixed(1)} | ${seconds.toFixed(1)} |`);
     }
   }
+}
+
+/** Words that are wrong, of those that were said. */
+async function words(service: Service, folder: string): Promise<void> {
+  console.log('\n| speech | quality | words wrong, % | s |\n|---|---|---|---|');
+  const said = await readAloud();
+  const [recorded, spoken] = [join(folder, 'recorded.flac'), join(folder, 'spoken.wav')];
+  const inputs = CHAPTER.flatMap((path) => ['-i', path]);
+  await run('ffmpeg', ['-v', 'error', '-y', ...inputs, '-filter_complex', `concat=n=${CHAPTER.length}:v=0:a=1`, recorded]);
+  await run('espeak-ng', ['-v', 'en-gb', '-s', '150', '-w', spoken, said]);
+  for (const [name, path] of [
+    ['recorded (LibriVox)', recorded],
+    ['the same words by espeak-ng', spoken],
+  ] as const)
+    for (const quality of ['fast', 'balanced', 'best']) {
+      const from = performance.now();
+      const result = await tool(service, folder, 'speech-to-text', { quality, language: 'en' })(path, 0);
+      const seconds = (performance.now() - from) / 1000;
+      const wrong = 100 * errorRate(await readFile(result, 'utf8'), said);
+      console.log(`| ${name} | ${quality} | ${wrong.toFixed(1)} | ${seconds.toFixed(1)} |`);
+    }
 }
 
 type Work = (path: string, index: number) => Promise<string>;

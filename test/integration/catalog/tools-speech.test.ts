@@ -1,19 +1,15 @@
 /** `speech-to-text` over HTTP, with the real model: recorded voices whose words are known, and spoken ones whose times are. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Service, startService } from '../../kit/service.ts';
 import { callTool, outputOf } from '../../kit/tools.ts';
+import { CHAPTER, errorRate, readAloud } from '../../kit/voices.ts';
 
 const run = promisify(execFile);
-/** Debian's pocketsphinx-testdata: a chapter of Sense and Sensibility, read for LibriVox. */
-const VOICES = '/usr/share/pocketsphinx/test/data/librivox';
-/** Read aloud, in order. */
-const CHAPTER = ['0870', '0880', '0890', '0920', '0930'].map((part) => `${VOICES}/sense_and_sensibility_01_austen_64kb-${part}.wav`);
-
 let service: Service;
 let home: string;
 let chapter: string;
@@ -51,28 +47,6 @@ async function transcribe(path: string, fields: Record<string, string> = {}) {
   return { job: answer.data as typeof answer.data & Transcribed, output: (await outputOf(service, answer)).toString() };
 }
 
-const wordsOf = (text: string): string[] =>
-  text
-    .toLowerCase()
-    .replaceAll('mr.', 'mister')
-    .match(/[a-zäöüß']+/g) ?? [];
-/** Words that were left out, put in or mistaken, for each that was said (Levenshtein's distance). */
-function errorRate(heard: string, said: string): number {
-  const [a, b] = [wordsOf(heard), wordsOf(said)];
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const [i, word] of a.entries()) {
-    const next = [i + 1];
-    for (let j = 0; j < b.length; j++)
-      next.push(Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + (word === b[j] ? 0 : 1)));
-    row = next;
-  }
-  return (row.at(-1) ?? 0) / b.length;
-}
-/** What was read, from the package's transcription. */
-async function readAloud(): Promise<string> {
-  const lines = await readFile(`${VOICES}/transcription`, 'utf8');
-  return lines.replace(/<\/?s>|\(.*\)/g, '').replace('a more a amiable', 'a more amiable');
-}
 /** Cues of SubRip: from, to, s, and text. */
 const cuesIn = (srt: string) =>
   [...srt.matchAll(/(\d+):(\d+):(\d+),(\d+) --> (\d+):(\d+):(\d+),(\d+)\n((?:.+\n?)+)/g)].map(([, ...parts]) => {
