@@ -5,6 +5,7 @@ import type { Engine, Facts, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
 import { JXL, PNG } from '../known-good.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
+import { carryExif, EXIF } from '../planning/exif.ts';
 import { flatten, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
@@ -25,6 +26,7 @@ export const engine: Engine = {
     cjxl: { at: ['/usr/bin/cjxl'], version: { args: ['--version'], pattern: /cjxl v(\d+\.\d+\.\d+)/ } },
     djxl: { at: ['/usr/bin/djxl'] },
     jxlinfo: { at: ['/usr/bin/jxlinfo'] },
+    exif: EXIF,
     convert: CONVERT,
   },
   conversions: [...everyPair(ENCODES, ['jxl'], { rank: 85 }), ...everyPair(['jxl'], DECODES, { rank: 85 })],
@@ -98,8 +100,10 @@ function decode({ target, options, input, output, scratch, facts }: Task): Plan 
 function encode(task: Task): Plan {
   const { source, options, input, output, scratch } = task;
   const { img_quality: quality, strip_metadata: strip } = options;
-  const edited = `${scratch}/edited.png`;
+  const [edited, result] = [`${scratch}/edited.png`, `${output}/out.jxl`];
   const edits = strip || PICTURE_EDITS.some((name) => options[name] !== undefined);
+  // libjxl 0.7 reads what a JPEG says beside its pixels, and not what a PNG says.
+  const tells = source === 'png' && !strip;
   const reencoded =
     source === 'jpg' && quality === undefined && !edits
       ? ['--lossless_jpeg=1']
@@ -107,7 +111,11 @@ function encode(task: Task): Plan {
   return {
     steps: [
       ...(edits ? [{ run: 'convert', args: [...readAndEdit(task, [0]).args, ...(strip ? STRIP : []), `png:${edited}`] }] : []),
-      { run: 'cjxl', args: [edits ? edited : input, `${output}/out.jxl`, '--num_threads=2', '-e', '4', ...reencoded] },
+      {
+        run: 'cjxl',
+        args: [edits ? edited : input, result, '--num_threads=2', '-e', '4', ...reencoded, ...(tells ? ['--container=1'] : [])],
+      },
+      ...(tells ? [carryExif(input, result)] : []),
     ],
   };
 }

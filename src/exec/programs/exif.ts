@@ -1,8 +1,9 @@
 /**
- * Carries what is said of a picture in EXIF, and in the captions of IPTC, from and to TIFF, where libvips and ImageMagick lose it.
+ * Carries what is said of a picture in EXIF, and in the captions of IPTC, from and to TIFF, where libvips and ImageMagick lose it, and EXIF to JPEG XL.
  *
  *   exif.ts FROM.tiff|CARRIER TO.tiff     adds it to a TIFF; the carrier, a PNG or JPEG of which nothing else is wanted, is removed
  *   exif.ts FROM.tiff TO.jpg              writes a JPEG of one pixel that carries it
+ *   exif.ts FROM.png TO.jxl               adds it to a JPEG XL in a container, unless that has some
  *
  * Only what is short is read and written: the pixels of a TIFF stay as they are, and its new directory lies at its end.
  */
@@ -34,6 +35,8 @@ function main([from = '', to = '']: readonly string[]): void {
   if (to.endsWith('.jpg')) {
     const said = withFile(from, 'r', saidInTiff);
     writeFileSync(to, carrierOf(said));
+  } else if (to.endsWith('.jxl')) {
+    addToJxl(to, withFile(from, 'r', saidInCarrier));
   } else if (from.endsWith('.tiff')) {
     addTo(to, withFile(from, 'r', saidInTiff));
     // There is none of a picture that says more than a segment of a JPEG holds.
@@ -119,6 +122,40 @@ function addTo(path: string, { exif, captions }: Said): void {
     writeAll(file, added.bytes(), size + (size % 2));
     writeAll(file, words(order, [], [place]), 4);
   });
+}
+
+/** Bytes of a box before its content (ISO/IEC 14496-12, 4.2): length and name. */
+const BOX_HEAD = 8;
+/** ISO/IEC 18181-2, 9.5: where the TIFF begins, here at once. */
+const TIFF_AT = Buffer.alloc(4);
+const MOST_BOXES = 1000;
+
+/** libjxl writes the length of each box, and reads what follows the picture. */
+function addToJxl(path: string, { exif }: Said): void {
+  if (exif === undefined) return;
+  withFile(path, 'r+', (read, file, size) => {
+    const [names, end] = boxesIn(read);
+    if (end !== size || !names.includes('jxlc') || names.includes('Exif') || names.includes('brob')) return;
+    const block = blockOf(exif);
+    const head = Buffer.alloc(BOX_HEAD);
+    head.writeUInt32BE(BOX_HEAD + TIFF_AT.length + block.length);
+    head.write('Exif', 4, 'latin1');
+    writeAll(file, Buffer.concat([head, TIFF_AT, block]), size);
+  });
+}
+
+/** @returns the names of the boxes, and where the last of them ends */
+function boxesIn(read: ReadAt): readonly [names: readonly string[], end: number] {
+  const names: string[] = [];
+  let at = 0;
+  while (names.length < MOST_BOXES) {
+    const head = read(at, BOX_HEAD);
+    const length = head.length < BOX_HEAD ? 0 : head.readUInt32BE(0);
+    if (length < BOX_HEAD) break;
+    names.push(head.toString('latin1', 4));
+    at += length;
+  }
+  return [names, at];
 }
 
 /** Notes of the camera go where they are too long. */

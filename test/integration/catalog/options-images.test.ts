@@ -342,6 +342,21 @@ describe('strip_metadata', () => {
     },
   );
 
+  it('takes them out of a PNG and a HEIC on their way to JPEG XL, and they stay unless it is asked for', async () => {
+    const [folder, photo] = [await aFolder(), await tagged()];
+    const [png, heic] = [join(folder, 'tagged.png'), join(folder, 'tagged.heic')];
+    await sharp(photo).keepMetadata().png().toFile(png);
+    await run('heif-enc', ['-o', heic, photo]);
+    for (const file of [png, heic]) {
+      const { path } = await to(file, 'jxl');
+      const boxes = (await run('jxlinfo', ['-v', path])).stdout.match(/type: "(?:jxlc|Exif)"/g);
+      expect([boxes, (await readFile(path)).includes(ARTIST)]).toEqual([['type: "jxlc"', 'type: "Exif"'], true]);
+      // What follows the picture keeps no decoder from it.
+      expect(quarters(await shownBy(path, 'jxl'))).toEqual([0, 1, 2, 3]);
+      expect((await readFile((await to(file, 'jxl', { strip_metadata: 'true' })).path)).includes(ARTIST)).toBe(false);
+    }
+  });
+
   it('leaves captions of IPTC where they are from JPEG to JPEG and TIFF', async () => {
     const file = (await to(await saidTiff(await aFolder()), 'jpg')).path;
     for (const target of ['jpg', 'tiff']) expect(await captionOf((await to(file, target)).path), target).toBe(TITLE);
