@@ -79,7 +79,8 @@ export const texts: CatalogTexts = {
     'What takes the noise away: classical, unless another is named; realesrgan-x4plus draws the photo again, sharper than it was, and takes minutes.':
       'Was das Rauschen entfernt: classical, wenn nichts anderes angegeben ist; realesrgan-x4plus zeichnet das Foto neu, schärfer als es war, und braucht Minuten.',
     'Factor.': 'Um wie viel das Bild größer wird.',
-    'Format of both results.': 'Format beider Ergebnisse.',
+    'Format of both results; flac and wav for at most half an hour.':
+      'Format beider Ergebnisse; flac und wav für höchstens eine halbe Stunde.',
     'The text, taken literally.': 'Was geschrieben wird, Zeichen für Zeichen.',
     'Position of the text.': 'Wo der Text steht.',
     'Opacity of the text: 0 is invisible.': 'Wie deckend der Text ist: 0 ist unsichtbar.',

@@ -79,7 +79,8 @@ export const texts: CatalogTexts = {
     'What takes the noise away: classical, unless another is named; realesrgan-x4plus draws the photo again, sharper than it was, and takes minutes.':
       'Qué quita el ruido: classical, si no se indica otra cosa; realesrgan-x4plus vuelve a dibujar la foto, más nítida de lo que era, y tarda minutos.',
     'Factor.': 'Cuántas veces se amplía la imagen.',
-    'Format of both results.': 'Formato de los dos resultados.',
+    'Format of both results; flac and wav for at most half an hour.':
+      'Formato de los dos resultados; flac y wav para media hora como máximo.',
     'The text, taken literally.': 'Lo que se escribe, tal cual.',
     'Position of the text.': 'Dónde va el texto.',
     'Opacity of the text: 0 is invisible.': 'Lo opaco que es el texto: 0 es invisible.',
