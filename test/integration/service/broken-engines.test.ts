@@ -93,10 +93,10 @@ describe('where libvips cannot be loaded', () => {
     expect(ends.map(({ data, error }) => data?.status ?? error?.details['reason']).filter((end) => end !== 'done')).toEqual([]);
   });
 
-  it('health, log and metric say what is missing, and why', { timeout: 60_000 }, async () => {
+  it('health, log and metric say what is missing, and why', { timeout: 150_000 }, async () => {
     const reason = 'a library or module that it needs cannot be loaded';
     expect(await engineSeen('image', 'libvips (sharp)')).toMatchObject({ available: false, reason });
-    await eventually(() => said('libvips (sharp) is missing', reason), 'the last words of the start', 40_000);
+    await eventually(() => said('libvips (sharp) is missing', reason), 'every engine to be tried', 120_000);
     expect(said('an engine failed its trial', '"engine":"sharp"', '"defect":"cannot_load"', 'file too short')).toBe(true);
     const metrics = await (await fetch(`${service.url}/metrics`)).text();
     expect(metrics).toContain('filemill_engine_withdrawn{engine="sharp",reason="cannot_load"} 1');
