@@ -14,8 +14,9 @@ export const MAX_PAGES = 2000;
 export const MAX_FRAMES = 1000;
 /** Length of a recording, s. */
 export const MAX_SECONDS = 6 * 3600;
-/** Length of a recording that a tool takes noise out of, s; and vocals. */
+/** Length of a recording that a tool takes noise out of, s. */
 export const MAX_RECORDING_SECONDS = 90 * 60;
+/** Length of a recording that a tool takes vocals out of, s. */
 export const MAX_SONG_SECONDS = 60 * 60;
 /** Samples that are worked on in one file: no file of a conversion may have more than 1 GiB. */
 export const MAX_SOUND_BYTES = 1_050_000_000;

@@ -61,14 +61,24 @@ export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: Hop
     const pixels = largestFrame(facts);
     if (maxPixels !== undefined && pixels !== undefined && pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
   }
-  let plan: Plan | undefined = engine.plan({ ...task, facts });
-  while (plan !== undefined) {
-    const { steps, next, warnings: lacks = [] }: Plan = plan;
-    warnings.push(...lacks);
-    for (const step of steps) warnings.push(...(await stepper.runStep(step, { ...where, task })));
-    plan = next?.plan((await stepper.run(next.look, where)).stdout.toString());
-  }
+  warnings.push(...(await carryOut(stepper, engine.plan({ ...task, facts }), () => ({ ...where, task }))));
   return { output, names: await judgeAll(judge, base, output, target), warnings };
+}
+
+/**
+ * Runs the steps of a plan, and of what follows from what they made.
+ * @param whereOf of a step, by its place among so many @returns warnings @throws Failure `CONVERSION_FAILED`
+ */
+export async function carryOut(
+  stepper: Stepper,
+  { steps, next, warnings = [] }: Plan,
+  whereOf: (place: number, count: number) => Parameters<Stepper['runStep']>[1],
+): Promise<readonly EngineWarning[]> {
+  const all = [...warnings];
+  for (const [place, step] of steps.entries()) all.push(...(await stepper.runStep(step, whereOf(place, steps.length))));
+  if (next === undefined) return all;
+  const { stdout } = await stepper.run(next.look, whereOf(steps.length, steps.length));
+  return [...all, ...(await carryOut(stepper, next.plan(stdout.toString()), whereOf))];
 }
 
 /** The limits of one step: the tightest of what the operator allows, what the engine asks for, and the time that files of this size need. */

@@ -1,12 +1,12 @@
 /** Runs a tool that has its own plan: inspects every source, makes one plan for all, and checks every result. */
 import { join } from 'node:path';
-import { type EngineWarning, type Facts, isInspected } from '../catalog/engine.ts';
+import { type Facts, isInspected } from '../catalog/engine.ts';
 import { type Input, inspectionOf, type Method, type ToolSource } from '../catalog/tool.ts';
 import { type ConversionResult, type ConvertDeps, type SourceFile, unique } from './convert.ts';
 import { namingEngine } from './failure.ts';
 import { judgeAll } from './judge.ts';
 import { writePasswordFile } from './password.ts';
-import { limitsFor } from './run-hop.ts';
+import { carryOut, limitsFor } from './run-hop.ts';
 
 export interface ToolWork {
   readonly slug: string;
@@ -48,15 +48,14 @@ async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, w
     const facts: Facts = stdout === undefined ? {} : await judge.factsOf({ tool: work.slug, engine: engine.id }, stdout, task);
     sources.push({ path, format, facts });
   }
-  const { steps, warnings = [] } = plan({ sources, target, input, output, scratch, passwordFile });
-  const allWarnings: EngineWarning[] = [...warnings];
   const [first] = sources;
   if (first === undefined) throw new Error('a tool without a source');
-  for (const [index, step] of steps.entries()) {
-    const onStepProgress = (fraction: number) => onProgress((index + Math.min(1, fraction)) / steps.length);
-    const files = { input: first.path, output, passwordFile };
-    allWarnings.push(...(await stepper.runStep(step, { ...where, onProgress: onStepProgress, task: files })));
-  }
+  const task = { input: first.path, output, passwordFile };
+  const allWarnings = await carryOut(stepper, plan({ sources, target, input, output, scratch, passwordFile }), (place, count) => ({
+    ...where,
+    onProgress: (fraction) => onProgress((place + Math.min(1, fraction)) / count),
+    task,
+  }));
   const names = await judgeAll(judge, base, output, target);
   return {
     base,

@@ -1,7 +1,7 @@
 /** Poppler's pdftotext and a program of ours: the text layer of a PDF as Markdown, with headings, lists and tables. */
 import type { Engine } from '../engine.ts';
 import { PDF } from '../known-good.ts';
-import { MARKDOWN, MARKDOWN_LOSES, markdownStep } from '../planning/markdown.ts';
+import { MARKDOWN, MARKDOWN_LOSES, printedMarkdown } from '../planning/markdown.ts';
 import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 import { reasonOfText } from '../planning/told.ts';
 
@@ -23,8 +23,7 @@ export const engine: Engine = {
   inspect: countPages,
   plan: (task) => {
     const { steps, path, warnings } = openPdf(task);
-    const words = `${task.scratch}/words.tsv`;
-    return { steps: [...steps, { run: 'pdftotext', args: ['-tsv', path, words] }, markdownStep(words, task.output)], warnings };
+    return { steps: [...steps, ...printedMarkdown(path, task)], warnings };
   },
   explain: (output, code) => reasonOfText(output, code) ?? explainPdf(output),
   limits: { memoryBytes: 2 * 1024 ** 3 },

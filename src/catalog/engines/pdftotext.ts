@@ -1,7 +1,7 @@
 /** Poppler's pdftotext: the text layer of a PDF. */
 import type { Engine } from '../engine.ts';
 import { PDF } from '../known-good.ts';
-import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
+import { countPages, explainPdf, openPdf, PDFINFO, QPDF, textLayer } from '../planning/pdf.ts';
 
 export const engine: Engine = {
   id: 'pdftotext',
@@ -20,9 +20,7 @@ export const engine: Engine = {
   inspect: countPages,
   plan: (task) => {
     const { steps, path, warnings } = openPdf(task);
-    // Reading order, not page layout: columns stay columns. Pages end with a form feed.
-    const args = ['-enc', 'UTF-8', '-eol', 'unix', path, `${task.output}/document.txt`];
-    return { steps: [...steps, { run: 'pdftotext', args }], warnings };
+    return { steps: [...steps, textLayer(path, `${task.output}/document.txt`)], warnings };
   },
   explain: explainPdf,
 };

@@ -1,9 +1,9 @@
 /** Tesseract on PDF: runs OCR on pages without text, to text, to Markdown or to a searchable PDF; pages with text are left as they are. */
-import type { Engine, NextPlan, Plan, ProcessStep, Task } from '../engine.ts';
+import type { Engine, NextPlan, Plan, Task } from '../engine.ts';
 import { PDF, SCAN } from '../known-good.ts';
-import { MARKDOWN, MARKDOWN_LOSES, markdownStep } from '../planning/markdown.ts';
+import { MARKDOWN, MARKDOWN_LOSES, markdownStep, printedMarkdown } from '../planning/markdown.ts';
 import { explainOcr, TESSERACT } from '../planning/ocr.ts';
-import { countPages, explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
+import { countPages, explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF, textLayer } from '../planning/pdf.ts';
 import { shareOf } from '../planning/progress.ts';
 import { reasonOfText } from '../planning/told.ts';
 
@@ -46,27 +46,20 @@ export const engine: Engine = {
     if (task.target === 'pdf') return { steps, warnings, next: recognised(task, path) };
     const isMarkdown = task.target === 'md';
     const layer = isMarkdown ? `${task.scratch}/layer.txt` : resultOf(task);
-    const extract = { run: 'pdftotext', args: ['-enc', 'UTF-8', '-eol', 'unix', path, layer] };
     const next: NextPlan = {
       look: { run: 'awk', args: [BLANK_PAGES, layer] },
       plan: (said) => {
         if (said.trim() !== `of ${pages}`) return { steps: [], next: recognised(task, path) };
-        return { steps: isMarkdown ? printed(task, path) : [] };
+        // Most PDFs come from a program, and need neither OCR nor what is measured before it.
+        return { steps: isMarkdown ? printedMarkdown(path, task) : [] };
       },
     };
-    return { steps: [...steps, extract], warnings, next };
+    return { steps: [...steps, textLayer(path, layer)], warnings, next };
   },
   explain: (output, code) => reasonOfText(output, code) ?? explainPdf(output) ?? explainOcr(output),
 };
 
 const resultOf = ({ output, target }: Task): string => `${output}/document.${target}`;
-const wordsIn = ({ scratch }: Task): string => `${scratch}/words.tsv`;
-
-/** Every page has text: most PDFs come from a program, and need neither OCR nor what is measured before it. */
-const printed = (task: Task, path: string): readonly ProcessStep[] => [
-  { run: 'pdftotext', args: ['-tsv', path, wordsIn(task)] },
-  markdownStep(wordsIn(task), task.output),
-];
 
 /** Pages without text are drawn, after their pictures were measured, and read. @param path of the PDF, without a password */
 function recognised(task: Task, path: string): NextPlan {
@@ -77,7 +70,7 @@ function recognised(task: Task, path: string): NextPlan {
     plan: (said): Plan => {
       const { largestUnit = 1 } = read(said, task);
       const isMarkdown = task.target === 'md';
-      const written = isMarkdown ? wordsIn(task) : resultOf(task);
+      const written = isMarkdown ? `${task.scratch}/words.tsv` : resultOf(task);
       const scan = { run: 'scan', args: [path, written, task.scratch, language, String(dpi), String(largestUnit)], progress: shareOf };
       return { steps: isMarkdown ? [scan, markdownStep(written, task.output)] : [scan] };
     },

@@ -98,6 +98,12 @@ function refuseGiants(stdout: string, units: Measures['units'], chosen: Readonly
   if (together > MAX_PIXELS_TOGETHER) throw inputLimit(`pixels of all pages at ${dpi} dpi`, MAX_PIXELS_TOGETHER, together);
 }
 
+/** Reading order, not page layout: columns stay columns. Pages end with a form feed. Needs the binary `pdftotext`. */
+export const textLayer = (path: string, to: string): ProcessStep => ({
+  run: 'pdftotext',
+  args: ['-enc', 'UTF-8', '-eol', 'unix', path, to],
+});
+
 export interface OpenedPdf {
   readonly steps: readonly ProcessStep[];
   /** A PDF without password that has exactly the requested pages, in that order. */

@@ -28,7 +28,7 @@ const MOST_ENLARGED = 1.3;
 /** Share of the lower edge that may be missing. */
 const MOST_LACKING = 0.05;
 
-/** What is told while a picture is worked on. */
+/** Receives warnings and progress, 0 to 1. */
 interface Listener {
   readonly warnings: Told[];
   readonly progress: (fraction: number) => void;

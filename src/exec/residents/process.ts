@@ -24,7 +24,7 @@ export interface Program {
   readonly calls?: CallList | undefined;
   readonly unixSockets: boolean;
   readonly forkServer?: boolean;
-  /** It keeps models loaded: see `Residents.ask`. */
+  /** It keeps models loaded: it ends when it is idle for some time, and before another one of the slot starts. */
   readonly holdsModels?: boolean;
   /** The only port of 127.0.0.1 that it may connect to. */
   readonly tcpPort?: number | undefined;

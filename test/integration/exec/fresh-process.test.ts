@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { StepLimits } from '../../../src/catalog/engine.ts';
 import { launcherAt } from '../../../src/exec/confine/confine.ts';
 import { type Runtime, stage } from '../../../src/exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../../src/exec/files/workspace.ts';
@@ -13,15 +12,7 @@ import type { Freshness, Program } from '../../../src/exec/residents/process.ts'
 import { openResidents, type Residents } from '../../../src/exec/residents/residents.ts';
 import { docxLetter, flat, flatLetter } from '../../kit/fixtures/letters.ts';
 import { isGone, parentOf, waitingBelow } from '../../kit/processes.ts';
-
-const LIMITS: StepLimits = {
-  memoryBytes: 2 ** 31,
-  cpuSeconds: 600,
-  fileBytes: 2 ** 30,
-  folderBytes: 2 ** 31,
-  processes: 128,
-  wallMs: 60_000,
-};
+import { LIMITS } from '../../kit/step-limits.ts';
 
 interface Format {
   readonly source: string;

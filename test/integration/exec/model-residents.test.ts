@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { Engine, ResidentStep, StepLimits } from '../../../src/catalog/engine.ts';
+import type { Engine, ResidentStep } from '../../../src/catalog/engine.ts';
 import { engine as matte, matted } from '../../../src/catalog/engines/matte.ts';
 import { engine as portrait } from '../../../src/catalog/engines/portrait.ts';
 import type { ToolTask } from '../../../src/catalog/tool.ts';
@@ -14,15 +14,8 @@ import type { Program } from '../../../src/exec/residents/process.ts';
 import { openResidents, type ResidentOptions, type Residents } from '../../../src/exec/residents/residents.ts';
 import { residentKey } from '../../../src/worker/slot.ts';
 import { isGone } from '../../kit/processes.ts';
+import { LIMITS } from '../../kit/step-limits.ts';
 
-const LIMITS: StepLimits = {
-  memoryBytes: 2 ** 31,
-  cpuSeconds: 600,
-  fileBytes: 2 ** 30,
-  folderBytes: 2 ** 31,
-  processes: 128,
-  wallMs: 60_000,
-};
 const HOUR = 3_600_000;
 const MODELS = resolve('.cache/models');
 

@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32, deflateSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ConversationStep, Engine, ResidentStep, StepLimits, Task } from '../../../src/catalog/engine.ts';
+import type { ConversationStep, Engine, ResidentStep, Task } from '../../../src/catalog/engine.ts';
 import { engine as libreoffice } from '../../../src/catalog/engines/libreoffice.ts';
 import { engine as sharp } from '../../../src/catalog/engines/sharp.ts';
 import type { Options } from '../../../src/catalog/options/options.ts';
@@ -21,17 +21,10 @@ import type { Program } from '../../../src/exec/residents/process.ts';
 import { openResidents, type ResidentOptions, type Residents } from '../../../src/exec/residents/residents.ts';
 import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../../kit/locked.ts';
 import { isGone, processesBelow, runningBelow, waitingBelow } from '../../kit/processes.ts';
+import { LIMITS } from '../../kit/step-limits.ts';
 
 const run = promisify(execFile);
 const MAGICK = '/usr/bin/convert-im6.q16';
-const LIMITS: StepLimits = {
-  memoryBytes: 2 ** 31,
-  cpuSeconds: 600,
-  fileBytes: 2 ** 30,
-  folderBytes: 2 ** 31,
-  processes: 128,
-  wallMs: 60_000,
-};
 
 let root: string;
 let slot: Slot;

@@ -6,9 +6,12 @@ export interface Told {
   readonly message: string;
 }
 
+type Answer =
+  | { readonly ok: true; readonly warnings: readonly Told[] }
+  | ({ readonly ok: false } & Pick<Unfit, 'reason' | 'details' | 'says'>);
 type Work = () => readonly Told[] | Promise<readonly Told[]>;
 
-/** @param work returns warnings @param more is told besides */
+/** @param work returns warnings @param more returns further fields of the answer */
 export async function answering(work: Work, more: () => object = () => ({})): Promise<void> {
   const answer = await answerFrom(work);
   process.stdout.write(`${JSON.stringify({ ...answer, ...more() })}\n`);
@@ -16,13 +19,13 @@ export async function answering(work: Work, more: () => object = () => ({})): Pr
 }
 
 /** @param work returns warnings */
-export async function answerFrom(work: Work): Promise<{ readonly ok: boolean }> {
+export async function answerFrom(work: Work): Promise<Answer> {
   try {
-    return { ok: true, warnings: await work() } as { readonly ok: boolean };
+    return { ok: true, warnings: await work() };
   } catch (error) {
     if (!(error instanceof Unfit)) throw error;
     const { reason, details, says } = error;
-    return { ok: false, reason, details, says } as { readonly ok: boolean };
+    return { ok: false, reason, details, says };
   }
 }
 
