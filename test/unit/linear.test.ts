@@ -266,6 +266,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     openPdf: NOT_FOREIGN,
     prune: NOT_FOREIGN,
     pagesForQpdf: NOT_FOREIGN,
+    textLayer: NOT_FOREIGN,
     explainPdf: as(module['explainPdf']),
   }),
   'catalog/engines/rsvg/octaves.ts': (module) => ({ octavesIn: as(module['octavesIn']) }),
