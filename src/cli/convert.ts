@@ -20,7 +20,14 @@ export async function convertCommand(args: readonly string[], checkout: string):
   const { force, json, quiet } = asked;
   const stdinName = `stdin${asked.from === undefined ? '' : `.${asked.from}`}`;
   const likely = likelyWork(work[0]?.inputs[0], target, asked.from);
-  return runFiles(work, () => openConverter(asked, checkout, likely), { tool: undefined, fields, force, json, quiet, stdinName });
+  return runFiles(work, () => openConverter(asked, work.length, checkout, likely), {
+    tool: undefined,
+    fields,
+    force,
+    json,
+    quiet,
+    stdinName,
+  });
 }
 
 function likelyWork(input = '', target: string, from: string | undefined): LikelyWork | undefined {

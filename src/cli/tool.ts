@@ -19,7 +19,8 @@ export async function toolCommand(given: readonly string[], checkout: string): P
   const { force, json, quiet, options } = asked;
   checkFields(() => readInput(tool, options));
   const settings = { tool: slug, fields: options, force, json, quiet, stdinName: 'stdin' };
-  return runFiles(planTool(tool, asked), () => openConverter(asked, checkout), settings);
+  const work = planTool(tool, asked);
+  return runFiles(work, () => openConverter(asked, work.length, checkout), settings);
 }
 
 /** Flags that every tool has may stand before its name. */

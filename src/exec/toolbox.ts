@@ -96,7 +96,7 @@ export async function openToolbox({ engines, launcher, runtime, models, slot, ..
     const { slot, folder, limits, signal, onLine, proxyPort } = where;
     const { program, args, reads, calls, unixSockets, tcpPort } = resolve(engine, step.run, proxyPort);
     const outcome = await launcher.run(
-      { folder, reads, calls, unixSockets, tcpPort, limits, uid: slot.uid, devices: slot.devices },
+      { folder, reads, calls, unixSockets, tcpPort, limits, uid: slot.uid, ...slot.computesOn },
       {
         program,
         args: [...args, ...step.args],

@@ -1,5 +1,6 @@
 /** One machine, one process: API, workers and upkeep over the embedded store. */
 import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { grants } from '../api/jobs/grants.ts';
 import { createServer } from '../api/server.ts';
 import type { Config } from '../config.ts';
@@ -83,6 +84,7 @@ export async function local(config: Config, checkout: string, version: string, c
     ...store,
     ...fetching,
     devices,
+    processors: availableParallelism(),
     settings: { ...config.worker, slots },
     signals,
     health,

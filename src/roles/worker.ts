@@ -1,5 +1,6 @@
 /** A worker of one pool: it takes orders over NATS, and transfers files by the URLs that an API replica grants for each claim. */
 import { randomBytes } from 'node:crypto';
+import { availableParallelism, cpus } from 'node:os';
 import type { Config } from '../config.ts';
 import { queueAbilities } from '../contracts/messages/presence.ts';
 import { toolchainRow } from '../contracts/toolchains.ts';
@@ -30,6 +31,9 @@ import { healthOf } from './process/health.ts';
 import { untilLost } from './process/lost.ts';
 import { probe } from './process/probe.ts';
 import type { Running } from './process/running.ts';
+
+/** Processors that the pod's limit, or its set of them, allows. Without one it has a share of the node's that others may need: one is sure. */
+const processors = (): number => (availableParallelism() < cpus().length ? availableParallelism() : 1);
 
 /** @param checkout absolute path of the project */
 export async function worker(config: Config, checkout: string): Promise<Running> {
@@ -78,6 +82,7 @@ export async function worker(config: Config, checkout: string): Promise<Running>
     ...converters,
     ...fetchingFor(config),
     devices,
+    processors: processors(),
     settings: { ...config.worker, slots: { [toolchain]: slots } },
     pools: { [toolchain]: pool },
     jobs,

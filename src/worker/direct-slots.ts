@@ -1,4 +1,5 @@
 /** Slots for conversions without a queue, each with the programs that stay resident in it. */
+import { availableParallelism } from 'node:os';
 import type { Engine, StepLimits } from '../catalog/engine.ts';
 import { type Toolchain, toolchainRow } from '../contracts/toolchains.ts';
 import type { Launcher } from '../exec/confine/confine.ts';
@@ -7,7 +8,7 @@ import { openResidents } from '../exec/residents/residents.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import { memoryOf } from './memory.ts';
 import type { WorkerSettings } from './settings.ts';
-import { agesOf, diskShareOf, type RenewableResidents, renewableResidents, residentKey, slotLimits } from './slot.ts';
+import { agesOf, diskShareOf, type RenewableResidents, renewableResidents, residentKey, slotLimits, threadsOf } from './slot.ts';
 
 export interface DirectSlotsDeps {
   readonly settings: WorkerSettings;
@@ -34,13 +35,14 @@ export interface DirectSlots {
 export function directSlots({ settings, workDir, launcher, toolbox }: DirectSlotsDeps, count: number): DirectSlots {
   const { conversionBytes, warmBytes } = memoryOf(settings, count);
   const disk = diskShareOf(settings.dirBytes, count);
+  const threads = threadsOf(settings, availableParallelism(), count);
   // Slot 0 has read the programs' versions.
   let opened = 0;
-  const limitsIn = (toolchain: Toolchain) => slotLimits(toolchainRow(toolchain).bounds, settings, conversionBytes, disk);
+  const limitsIn = (toolchain: Toolchain) => slotLimits(toolchainRow(toolchain).bounds, settings, conversionBytes, disk, threads);
   return {
     count,
     async open() {
-      const slot = await openSlot(workDir, ++opened);
+      const slot = await openSlot(workDir, ++opened, { threads });
       const open = () => openResidents({ launcher, slot, ...agesOf(settings, warmBytes) });
       return { slot, residents: renewableResidents(open) };
     },

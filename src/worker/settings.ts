@@ -175,6 +175,15 @@ export const workerSettings = (cores: number) =>
       .describe(
         'Whether a worker tries every engine with a tiny file soon after its start, in idle slots, and offers only those that work. An engine that seems to fail on a file is tried in any case',
       ),
+    modelThreads: z
+      .number()
+      .int()
+      .min(1)
+      .max(64)
+      .optional()
+      .describe(
+        'Processors that an AI model computes on in each slot, where no GPU does. Unset: those of the machine, or that the CPU limit of the pod allows, divided by the slots, 16 at most; in a pod without a CPU limit, one',
+      ),
     residents: residentSettings.prefault({}),
     sharing: sharingSettings.prefault({}),
     drainMs: z

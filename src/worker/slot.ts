@@ -43,18 +43,25 @@ const KEPT = 1 / 8;
 export const diskShareOf = (dirBytes: number | undefined, slots: number): number =>
   dirBytes === undefined ? FOLDER_BYTES : Math.min(FOLDER_BYTES, Math.floor((dirBytes * (1 - KEPT)) / Math.max(1, slots)));
 
-/** What one conversion in a slot may use. */
+/** More hardly make a model faster. */
+const MOST_THREADS = 16;
+/** On how many processors a model in one of so many slots computes. @param processors that all of them may use */
+export const threadsOf = ({ modelThreads }: Pick<WorkerSettings, 'modelThreads'>, processors: number, slots: number): number =>
+  modelThreads ?? Math.min(MOST_THREADS, Math.max(1, Math.floor(processors / Math.max(1, slots))));
+
+/** What one conversion in a slot may use. @param threads of a model */
 export function slotLimits(
   { time, processes }: ToolchainBounds,
   settings: Pick<WorkerSettings, ToolchainBounds['time']>,
   memoryBytes: number,
   folderBytes: number,
+  threads = 1,
 ): StepLimits {
   const seconds = settings[time];
-  // Two cores' worth of work may be done in the time; a decoder that spins dies by the wall clock.
+  // Two cores' worth of work may be done in the time, or what a model's threads do; a decoder that spins dies by the wall clock.
   // A little above the folder's, so that it is the folder that is found too full.
   const fileBytes = Math.min(1 << 30, folderBytes + (1 << 20));
-  return { memoryBytes, cpuSeconds: seconds * 2, fileBytes, folderBytes, processes, wallMs: seconds * 1000 };
+  return { memoryBytes, cpuSeconds: seconds * Math.max(2, threads), fileBytes, folderBytes, processes, wallMs: seconds * 1000 };
 }
 
 /** By program, not by engine: two engines that use the same program share its resident, unless it was given other models. */

@@ -16,7 +16,7 @@ import { EXPRESS, memoryOf } from './memory.ts';
 import { type PoolSlots, poolSlots } from './pool-slots.ts';
 import { createStepper } from './run-step.ts';
 import type { WorkerSettings } from './settings.ts';
-import { agesOf, diskShareOf, renewableResidents, slotLimits } from './slot.ts';
+import { agesOf, diskShareOf, renewableResidents, slotLimits, threadsOf } from './slot.ts';
 import type { EngineStates } from './trials/engine-states.ts';
 import { proofIn } from './trials/proof.ts';
 import { runTrial } from './trials/run.ts';
@@ -37,6 +37,8 @@ export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob' | 'sl
   readonly health?: WorkerDeps['health'] & Pick<EngineHealth, 'check'>;
   /** What a toolchain's programs may use besides the processors; unset: nothing. */
   readonly devices?: ReadonlyMap<Toolchain, DeviceAccess>;
+  /** Processors that its slots may use together. */
+  readonly processors: number;
   /** Opens one slot's proxy to the Internet; undefined where there is no Internet access. */
   readonly openEgressProxy: (() => Promise<EgressProxy>) | undefined;
 }
@@ -80,7 +82,8 @@ export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
   const { sharing } = settings;
   const start = async (toolchain: Toolchain, slots: PoolSlots, express: boolean) => {
     const { bounds, reaches } = toolchainRow(toolchain);
-    const slot = await openSlot(workDir, index++, deps.devices?.get(toolchain));
+    const threads = threadsOf(settings, deps.processors, settings.slots[toolchain] ?? 0);
+    const slot = await openSlot(workDir, index++, { devices: deps.devices?.get(toolchain), threads });
     const { conversionBytes, warmBytes } = (express ? expressMemory : undefined) ?? slotMemory;
     const residents = renewableResidents(() => openResidents({ launcher, slot, ...agesOf(settings, warmBytes), onStarted, onReplaced }));
     const egressProxy = reaches === 'internet' ? await deps.openEgressProxy?.() : undefined;
@@ -89,8 +92,14 @@ export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
       metrics.deviceRefused(toolchain);
     };
     const stepper = createStepper({ toolbox, slot, residents, judge, egressProxy, onDeviceRefused });
-    const limits = slotLimits(bounds, settings, conversionBytes, settings.dirBytes !== undefined && express ? disk * EXPRESS : disk);
-    const fullLimits = slotLimits(bounds, settings, slotMemory.conversionBytes, disk);
+    const limits = slotLimits(
+      bounds,
+      settings,
+      conversionBytes,
+      settings.dirBytes !== undefined && express ? disk * EXPRESS : disk,
+      threads,
+    );
+    const fullLimits = slotLimits(bounds, settings, slotMemory.conversionBytes, disk, threads);
     const hopDeps = { slot, stepper, judge, limits };
     const proof = proofIn({
       // With a full share also in the express slot: what it is short of is not the engine's fault.

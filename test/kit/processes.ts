@@ -53,6 +53,10 @@ export const parentOf = (pid: number): number =>
 
 const isEnded = (pid: number): boolean => stateOf(pid) === 'Z';
 
+/** How many threads everything below `pid` has. */
+export const threadsBelow = (pid: number = process.pid): number =>
+  processesBelow(pid).reduce((sum, each) => sum + attempt(() => readdirSync(`/proc/${each.pid}/task`), []).length, 0);
+
 /** Which of them have ended without that anybody took note: each still counts as a process. */
 export const endedBelow = (pid: number): Seen[] => processesBelow(pid).filter((each) => isEnded(each.pid));
 

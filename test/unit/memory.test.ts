@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { toolchainRow } from '../../src/contracts/toolchains.ts';
 import { memoryOf, OWN_BYTES, TooLittleMemory } from '../../src/worker/memory.ts';
-import { diskShareOf } from '../../src/worker/slot.ts';
+import { diskShareOf, slotLimits, threadsOf } from '../../src/worker/slot.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -14,6 +15,28 @@ describe("the disk of a conversion's folder", () => {
   it.each([1, 3, 16])('is such that %i slots leave an eighth of the work folder', (slots) => {
     expect(slots * diskShareOf(GIB, slots)).toBeLessThanOrEqual((GIB * 7) / 8);
     expect(slots * diskShareOf(GIB, slots)).toBeGreaterThan(GIB * 0.87);
+  });
+});
+
+describe('the processors of a model', () => {
+  it.each([
+    [8, 8, 1],
+    [8, 2, 4],
+    [8, 3, 2],
+    [1, 4, 1],
+    [96, 1, 16],
+    [4, 0, 4],
+  ])('are, of %i that %i slots may use, %i', (processors, slots, threads) => {
+    expect(threadsOf({ modelThreads: undefined }, processors, slots)).toBe(threads);
+    expect(threadsOf({ modelThreads: 3 }, processors, slots)).toBe(3);
+  });
+  it.each([
+    [1, 1_200],
+    [2, 1_200],
+    [5, 3_000],
+  ])('may work for as long as the clock allows, all %i of them', (threads, cpuSeconds) => {
+    const limits = slotLimits(toolchainRow('ai').bounds, { mediaMaxSeconds: 600, maxSeconds: 1 }, GIB, GIB, threads);
+    expect([limits.cpuSeconds, limits.wallMs]).toEqual([cpuSeconds, 600_000]);
   });
 });
 

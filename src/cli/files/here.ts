@@ -20,8 +20,8 @@ export interface Here extends Converter {
   readonly catalog: Catalog;
 }
 
-/** @param jobs at a time; unset: as many as cores @param likely its converter is started while the file is looked at @throws CannotStart · ConfigError */
-export async function openHere(checkout: string, jobs = availableParallelism(), likely?: LikelyWork): Promise<Here> {
+/** @param jobs at a time @param likely its converter is started while the file is looked at @throws CannotStart · ConfigError */
+export async function openHere(checkout: string, jobs: number, likely?: LikelyWork): Promise<Here> {
   const log = await logOf(process.env['LOG_LEVEL']);
   const { worker } = await settings();
   const workDir = mkdtempSync(join(WORK, 'filemill-'));

@@ -70,11 +70,19 @@ export function launcherAt(path: string, options: LauncherOptions = {}): Launche
 const LEAST_DATA: Partial<Readonly<Record<CallList, number>>> = { web: 4 * 1024 ** 3 };
 
 function argsFor(
-  { folder, reads, devices, calls, uid, unixSockets, tcpPort, forkServer, limits }: Policy,
+  { folder, reads, devices, threads = 1, calls, uid, unixSockets, tcpPort, forkServer, limits }: Policy,
   { program, args, env }: Command,
   cgroup: Cgroup | undefined,
 ): string[] {
-  const environment = { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', HOME: folder, TMPDIR: folder, ...devices?.env, ...env };
+  const environment = {
+    PATH: '/usr/bin:/bin',
+    LANG: 'C.UTF-8',
+    HOME: folder,
+    TMPDIR: folder,
+    MODEL_THREADS: String(threads),
+    ...devices?.env,
+    ...env,
+  };
   const options: Record<string, string | number> = {
     cwd: folder,
     data: Math.max(2 * limits.memoryBytes, (calls && LEAST_DATA[calls]) ?? 512 * 1024 * 1024),

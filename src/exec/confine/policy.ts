@@ -28,6 +28,8 @@ export interface Policy {
   readonly reads: readonly string[];
   /** Unset: none. */
   readonly devices?: DeviceAccess | undefined;
+  /** On how many processors a model computes. Unset: one. */
+  readonly threads?: number | undefined;
   /** Which calls it needs beyond `native/syscalls.txt`. */
   readonly calls?: CallList | undefined;
   /** The unused user to run as: required when we are root, impossible when not. */

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DeviceAccess } from '../confine/policy.ts';
+import type { Policy } from '../confine/policy.ts';
 import { removeTree } from './remove.ts';
 
 /** Above the ids that distributions and container runtimes assign, and below those that some programs take for negative. */
@@ -20,8 +20,8 @@ export interface Slot {
   readonly index: number;
   /** The user that confined programs of this slot run as; undefined if we are not root and cannot change it. */
   readonly uid: number | undefined;
-  /** Those that its programs may use; undefined: none. */
-  readonly devices: DeviceAccess | undefined;
+  /** What its programs compute on. */
+  readonly computesOn: Pick<Policy, 'devices' | 'threads'>;
   /** Creates an empty folder that only this slot's user may enter. A folder left there by a crash is replaced. */
   makeFolder(name: string): Promise<string>;
   /** The same for our own user: confined programs can neither read nor change its contents. */
@@ -34,7 +34,7 @@ export interface Slot {
 }
 
 /** @param root absolute path of a folder that every user can enter (see `stage.ts`) */
-export async function openSlot(root: string, index: number, devices?: DeviceAccess): Promise<Slot> {
+export async function openSlot(root: string, index: number, computesOn: Slot['computesOn'] = {}): Promise<Slot> {
   const home = join(root, `slot-${index}`);
   const uid = process.getuid?.() === 0 ? FIRST_UID + index : undefined;
   // Synchronous: each call takes microseconds, and the thread pool would cost twenty times that. What an earlier process left may take longer.
@@ -58,7 +58,7 @@ export async function openSlot(root: string, index: number, devices?: DeviceAcce
   return {
     index,
     uid,
-    devices,
+    computesOn,
     own,
     makePrivateFolder: make,
     makeOwned(path) {

@@ -124,7 +124,7 @@ export class ResidentProcess {
     const { folder, slot } = folders;
     const lifetimeLimits = { ...limits, wallMs: 0, cpuSeconds: LIFETIME_CPU_SECONDS };
     this.process = launcher.start(
-      { folder, reads, calls, unixSockets, forkServer, tcpPort, limits: lifetimeLimits, uid: slot.uid, devices: slot.devices },
+      { folder, reads, calls, unixSockets, forkServer, tcpPort, limits: lifetimeLimits, uid: slot.uid, ...slot.computesOn },
       { program, args, onSpared: (why) => this.onSpared(why) },
     );
     this.process.stdout.setEncoding('utf8').on('data', (text: string) => this.onStdout(text));

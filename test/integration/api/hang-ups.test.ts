@@ -108,7 +108,7 @@ async function serve(web: Web, s3: S3Settings | undefined) {
   });
   const port = await listen(server, config.api);
   const grant = grants(store.jobs, objects, store.encryption);
-  const workers = await startWorkers({ ...shared, settings: config.worker, grant, newAttempt: someId });
+  const workers = await startWorkers({ ...shared, processors: 1, settings: config.worker, grant, newAttempt: someId });
   return {
     ...store,
     url: `http://127.0.0.1:${port}`,

@@ -60,7 +60,7 @@ beforeAll(async () => {
   execFileSync('cc', ['-static', '-O2', '-Wall', '-Wextra', '-Werror', '-pthread', '-o', probe, 'test/kit/probe.c']);
   dev = deviceFiles('nvidia0', 'nvidiactl', 'nvidia-uvm', 'dri/renderD128', 'dri/card0', 'nvidia-modeset', 'kvm');
   found = await findDevices(['nvidia', 'render'], undefined, dev);
-  withDevices = await openSlot(root, 1, found);
+  withDevices = await openSlot(root, 1, { devices: found });
   withoutDevices = await openSlot(root, 2);
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -194,7 +194,7 @@ describe('a program that is run once', () => {
   it('is not started with an ordinary file in place of a device', async () => {
     const file = join(root, 'file');
     writeFileSync(file, 'x');
-    const slot = { ...withDevices, devices: { files: [file], reads: [], env: {} } };
+    const slot = { ...withDevices, computesOn: { devices: { files: [file], reads: [], env: {} } } };
     expect(await run(slot, ['read', file]).catch((error: unknown) => error)).toMatchObject({ ended: 'launcher' });
   });
 });

@@ -13,7 +13,7 @@ import { openSlot, type Slot } from '../../../src/exec/files/workspace.ts';
 import type { Program } from '../../../src/exec/residents/process.ts';
 import { openResidents, type ResidentOptions, type Residents } from '../../../src/exec/residents/residents.ts';
 import { residentKey } from '../../../src/worker/slot.ts';
-import { isGone } from '../../kit/processes.ts';
+import { isGone, threadsBelow } from '../../kit/processes.ts';
 import { LIMITS } from '../../kit/step-limits.ts';
 
 const HOUR = 3_600_000;
@@ -33,9 +33,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-/** Residents of a slot, and why each ended. */
-async function open(options: Partial<ResidentOptions> = {}): Promise<Residents & { readonly ended: string[] } & AsyncDisposable> {
-  slot = await openSlot(root, ++opened);
+/** Residents of a slot, and why each ended. @param threads of a model */
+async function open(
+  options: Partial<ResidentOptions> = {},
+  threads?: number,
+): Promise<Residents & { readonly ended: string[] } & AsyncDisposable> {
+  slot = await openSlot(root, ++opened, { threads });
   const ended: string[] = [];
   const residents = openResidents({
     launcher: launcherAt(resolve('.cache/bin/launcher')),
@@ -133,6 +136,18 @@ it('serves request after request by one process, with the result and the progres
   expect(otherwise.args[0]).toBe('cut');
   expect(said).toContain('progress 0.600');
   expect((await readFile(join(once, 'out/picture.pam'))).equals(await readFile(second.result))).toBe(true);
+});
+
+it('computes on the processors of its slot', async () => {
+  const threads: number[] = [];
+  for (const processors of [undefined, 1, 3]) {
+    await using residents = await open({}, processors);
+    const { answer, pid } = await ask(residents, circle(48));
+    expect(answer.ok).toBe(true);
+    threads.push(threadsBelow(pid));
+  }
+  const [unset = 0, one, three] = threads;
+  expect([one, three]).toEqual([unset, unset + 2]);
 });
 
 it('keeps one program with models at a time', async () => {

@@ -1,4 +1,4 @@
-/** ONNX Runtime: on the GPU that the worker found, else on one thread, since a slot has a processor. */
+/** ONNX Runtime: on the GPU that the worker found, else on as many threads as the slot has processors. */
 import { readFileSync } from 'node:fs';
 import ort from 'onnxruntime-node';
 
@@ -21,6 +21,9 @@ export interface LoadedModel {
 /** How many GPUs of NVIDIA's this process may use (`exec/confine/devices.ts`). Processes spread over them. */
 const gpus = Number(process.env['CUDA_DEVICES'] ?? 0);
 export const CUDA: Provider = { name: 'cuda', deviceId: gpus > 1 ? process.pid % gpus : 0 };
+
+/** Threads that compute (`exec/confine/confine.ts`); unset where no worker starts this program. */
+const threads = Number(process.env['MODEL_THREADS'] ?? 1);
 
 /** Those of files, by device and path, serve each request of this process. */
 const kept = new Map<string, Promise<ort.InferenceSession>>();
@@ -73,7 +76,7 @@ export function openSessionOn(provider: Provider, model: string | Uint8Array): P
   ort.env.logLevel = 'error';
   const options: ort.InferenceSession.SessionOptions = {
     executionProviders: [provider],
-    intraOpNumThreads: 1,
+    intraOpNumThreads: threads,
     interOpNumThreads: 1,
     // It keeps what it has freed.
     enableCpuMemArena: false,
