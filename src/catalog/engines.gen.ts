@@ -4,6 +4,7 @@ import { engine as assimp } from './engines/assimp.ts';
 import { engine as calibre } from './engines/calibre.ts';
 import { engine as chromium } from './engines/chromium.ts';
 import { engine as chromiumWeb } from './engines/chromium-web.ts';
+import { engine as comic } from './engines/comic.ts';
 import { engine as data } from './engines/data.ts';
 import { engine as dataSheets } from './engines/data-sheets.ts';
 import { engine as dcmtk } from './engines/dcmtk.ts';
@@ -62,6 +63,7 @@ export const engines: readonly Engine[] = [
   calibre,
   chromiumWeb,
   chromium,
+  comic,
   dataSheets,
   data,
   dcmtk,

@@ -6,6 +6,7 @@ export const proved: Readonly<Record<string, string>> = {
   calibre: '6.13',
   'chromium-web': '156.0',
   chromium: '156.0',
+  comic: '0.4',
   'data-sheets': '7.4',
   data: '1.0',
   dcmtk: '3.6',

@@ -77,6 +77,8 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
   const pictureCarriers = carriers.filter((id) => table.get(id)?.carries === 'everything');
   const carriersOf = (source: string): readonly string[] => {
     const family = table.get(source)?.family;
+    // What files it holds is not known.
+    if (family === 'archive') return [];
     return family === 'image' || family === 'vector' ? pictureCarriers : carriers;
   };
   /** No text can be read from the smallest pictures. */

@@ -18,6 +18,7 @@ import { fixtures as models } from './fixtures/models.ts';
 import { fixtures as pim } from './fixtures/pim.ts';
 import { subtitled, fixtures as subtitles } from './fixtures/subtitles.ts';
 import { judge as judgeArchive } from './judges/archives.ts';
+import { judge as judgeComic } from './judges/comics.ts';
 import { judge as judgeDocument, judgeMailed, judgePicture } from './judges/documents.ts';
 import { judge as judgeFont } from './judges/fonts.ts';
 import { judge as judgeImage } from './judges/images.ts';
@@ -55,6 +56,7 @@ export function proofOf(source: string, target: string): Proof {
   if (to === 'font') return { build, judge: (path, seed) => judgeFont(path, target, seed) };
   if (to === 'archive' && from !== 'archive') return { build, judge: (path, seed) => judgeMailed(path, seed, source) };
   if (to === 'archive') return { build, judge: (path, seed) => judgeArchive(path, target, seed, source) };
+  if (source === 'cbz') return { build, judge: (path, seed) => judgeComic(path, target, seed) };
   const speaks = RECORDINGS.includes(from) ? { build: subtitled(source), shows: 'subtitles' as const } : { build };
   if (to === 'subtitle') return { ...speaks, judge: (path, seed) => judgeSubtitles(path, target, seed, source) };
   if (RECORDINGS.includes(from) && target === 'txt') return { ...speaks, judge: (path, seed) => judgeDocument(path, target, seed, source) };

@@ -259,9 +259,10 @@ describe('content', () => {
     ...Object.entries(BUILT),
     ...Object.entries(ARCHIVES),
   ];
+  const ONLY_NAMED: Readonly<Record<string, string>> = { m4b: 'm4a', cbz: 'zip' };
   for (const [id, make] of makers) {
-    // Between m4a and m4b only the name can decide, even for what a program wrote as m4b.
-    const expected = id === 'm4b' ? 'm4a' : id;
+    // Only the name can decide between m4a and m4b, even for what a program wrote as m4b, and between a ZIP of pictures and a comic book.
+    const expected = ONLY_NAMED[id] ?? id;
     it(`of a ${id} file is recognised under a wrong name`, async () => {
       const bytes = await make();
       expect(sourceOf(bytes, 'wrong.exe')).toBe(expected);
@@ -428,6 +429,9 @@ describe('a file that would be taken for another', () => {
     ],
     'a book in a ZIP is a book': [zipOf([{ name: 'book.fb2', content: '<FictionBook/>' }]), 'book.fb2.zip', 'fb2'],
     'two books in a ZIP are an archive': [zipOf([{ name: 'a.fb2' }, { name: 'b.fb2' }]), 'x.fb2.zip', 'zip'],
+    'a ZIP of pictures that is named so is a comic book': [zipOf([{ name: '1/1.jpg' }, { name: 'ComicInfo.xml' }]), 'x.cbz', 'cbz'],
+    'a ZIP of pictures is an archive': [zipOf([{ name: '1.jpg' }, { name: '2.png' }]), 'x.zip', 'zip'],
+    'a ZIP of programs is no comic book': [zipOf([{ name: '1.jpg' }, { name: 'a.exe' }]), 'x.cbz', 'zip'],
     'a text about drawings and compiled help is a text': ['AC10 and ITSF and MAC and PAR1 are words.', 'x.dwg', 'txt'],
     'a few words of Russian are a text': [latin1('\xcf\xf0\xe8\xe2\xe5\xf2'), 'x.xyz', 'txt'],
     'a few words of Korean are a text': [latin1('\xbe\xc8\xb3\xe7\xc7\xcf\xbc\xbc\xbf\xe4'), 'x.xyz', 'txt'],
@@ -561,7 +565,7 @@ describe('bytes that are nothing', () => {
       expect(detect(sampleOf(bytes))).toEqual({ kind: 'unknown' });
       expect(refusal(bytes, 'x.png')).toMatchObject({ code: 'UNSUPPORTED_MIME', details: { detected: 'unknown' } });
       // Any ZIP is one as the result of packing.
-      const expected = Buffer.from(bytes).indexOf('PK\x03\x04') === 0 ? ['zip'] : [];
+      const expected = Buffer.from(bytes).indexOf('PK\x03\x04') === 0 ? ['zip', 'cbz'] : [];
       expect([...formats.keys()].filter((id) => matches(sampleOf(bytes), id))).toEqual(expected);
     });
 

@@ -20,6 +20,9 @@ const NAMED: Readonly<Record<string, string>> = { prc: 'pdb' };
 /** calibre runs the cells of their tables together, unless it turns tables into paragraphs first. */
 const LINES_FOR_TABLES = ['lrf', 'rb', 'pmlz', 'prc', 'txtz'];
 
+/** The pictures of a comic book stay as they are; version 3 of EPUB has WebP. Not for Kindles: calibre leaves pictures in WebP out there. */
+const COMIC = ['--no-process', '--dont-grayscale', '--output-profile', 'tablet', '--no-default-epub-cover', '--epub-version', '3'];
+
 const OPEN = ['epub', 'fb2'];
 const KINDLE = ['mobi', 'azw3'];
 const OLD = ['lit', 'lrf', 'pmlz', 'rb', 'htmlz', 'txtz', 'prc'];
@@ -38,18 +41,20 @@ export const engine: Engine = {
     ...everyPair(BOOKS, ['epub', ...KINDLE], { rank: 80 }),
     ...everyPair([...KINDLE, ...OLD, 'tcr'], ['fb2'], { rank: 80 }),
     ...everyPair(BOOKS, OLD, { rank: 60 }),
-  ].map((pair) => ({ ...pair, loses: losesOf(pair) })),
+    { source: 'cbz', target: 'epub', rank: 80, loses: ['what is written beside the pages'] },
+  ].map((pair: Conversion) => ({ ...pair, loses: pair.loses ?? losesOf(pair) })),
   trials: [{ file: FB2, target: 'mobi' }],
   options: () => [],
-  plan: ({ target, input, output }) => ({
-    steps: [{ run: 'ebook-convert', args: [input, `${output}/book.${NAMED[target] ?? target}`, ...optionsFor(target)], progress }],
+  plan: ({ source, target, input, output }) => ({
+    steps: [{ run: 'ebook-convert', args: [input, `${output}/book.${NAMED[target] ?? target}`, ...optionsFor(source, target)], progress }],
   }),
   explain: (output) => (/\bDRM(?:Error|ed)?\b/.test(output) ? 'unsupported_variant' : undefined),
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
 /** An EPUB keeps its sizes of type, and gets no page for a cover that the source lacks. */
-function optionsFor(target: string): readonly string[] {
+function optionsFor(source: string, target: string): readonly string[] {
+  if (source === 'cbz') return COMIC;
   if (target === 'epub') return ['--no-default-epub-cover', '--disable-font-rescaling'];
   return LINES_FOR_TABLES.includes(target) ? ['--linearize-tables'] : [];
 }

@@ -8,7 +8,8 @@ import { shareOf } from '../planning/progress.ts';
 
 const TARS = ['tar', 'tgz', 'tbz2', 'txz', 'tzst', 'tlz4', 'tlz'];
 /** They keep whatever a TAR can have. */
-const FAITHFUL = ['zip', ...TARS, '7z', 'cpio', 'iso'];
+const ZIPS = ['zip', 'cbz'];
+const FAITHFUL = [...ZIPS, ...TARS, '7z', 'cpio', 'iso'];
 /** Others are only read. */
 const READ = ['rar', 'cab', 'lha'];
 const PACKAGES = ['deb', 'rpm'];
@@ -123,7 +124,7 @@ function warningsOf({ links, devices, unsafe, guessed, reserved, openEnded }: Fo
     ...(guessed === 0
       ? []
       : [{ code: 'names_guessed', message: `The encoding of ${guessed} names is not known; they were read as code page 437.` }]),
-    ...(reserved === 0 || target !== 'zip'
+    ...(reserved === 0 || !ZIPS.includes(target)
       ? []
       : [{ code: 'names_changed', message: `${reserved} names are those of devices on Windows: each begins with "_" in the result.` }]),
   ];

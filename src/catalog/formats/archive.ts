@@ -22,8 +22,10 @@ function hasChecksum({ head, size }: Sample): boolean {
 
 export const archives: readonly Format[] = [
   // What its parts are may make it another format (sniff/zip.ts).
-  format('archive', 'zip', 'application/zip', { holds: 'many', aliases: ['jar', 'cbz'], writtenAs: 'PK\x03\x04' }),
-  format('archive', 'tar', 'application/x-tar', { ...TAR, signatures: [[[257, 'ustar']]], looks: hasChecksum }),
+  format('archive', 'zip', 'application/zip', { holds: 'many', aliases: ['jar'], writtenAs: 'PK\x03\x04' }),
+  // A ZIP of pictures: its name alone tells it from others.
+  format('archive', 'cbz', 'application/vnd.comicbook+zip', { holds: 'many', writtenAs: 'PK\x03\x04' }),
+  format('archive', 'tar', 'application/x-tar', { ...TAR, aliases: ['cbt'], signatures: [[[257, 'ustar']]], looks: hasChecksum }),
   // Whether a compressed file is a TAR is known only when it is unpacked (sniff/packed.ts).
   format('archive', 'tgz', 'application/gzip', { ...TAR, aliases: ['tar.gz', 'taz', 'gz'] }),
   format('archive', 'tbz2', 'application/x-bzip2', {
@@ -35,9 +37,13 @@ export const archives: readonly Format[] = [
   format('archive', 'tzst', 'application/zstd', { ...TAR, aliases: ['tar.zst', 'zst'], signatures: ['\x28\xb5\x2f\xfd'] }),
   format('archive', 'tlz4', 'application/x-lz4', { ...TAR, aliases: ['tar.lz4', 'lz4'], signatures: ['\x04\x22\x4d\x18'] }),
   format('archive', 'tlz', 'application/x-lzip', { ...TAR, aliases: ['tar.lz', 'lz'], signatures: ['LZIP\x01'] }),
-  format('archive', '7z', 'application/x-7z-compressed', { holds: 'many', signatures: ['7z\xbc\xaf\x27\x1c'] }),
+  format('archive', '7z', 'application/x-7z-compressed', { holds: 'many', aliases: ['cb7'], signatures: ['7z\xbc\xaf\x27\x1c'] }),
   // Versions 1.5 and 5.
-  format('archive', 'rar', 'application/vnd.rar', { holds: 'many', signatures: ['Rar!\x1a\x07\0', 'Rar!\x1a\x07\x01\0'] }),
+  format('archive', 'rar', 'application/vnd.rar', {
+    holds: 'many',
+    aliases: ['cbr'],
+    signatures: ['Rar!\x1a\x07\0', 'Rar!\x1a\x07\x01\0'],
+  }),
   format('archive', 'iso', 'application/x-iso9660-image', { holds: 'many', signatures: [[[32_769, 'CD001']]] }),
   format('archive', 'cpio', 'application/x-cpio', {
     holds: 'many',

@@ -2,7 +2,7 @@
 import { formats } from '../formats.ts';
 import { asBuffer, find, has, latin1, u16le, u32le } from '../looks/bytes.ts';
 import type { Detected, Sample } from '../looks/sample.ts';
-import { asFormat, asRefused, UNKNOWN } from './verdict.ts';
+import { asFormat, asRefused, tieAmong, UNKNOWN } from './verdict.ts';
 
 /** Further parts are not read: they add nothing, and forged headers must not cost time. */
 const MOST_PARTS = 4096;
@@ -51,7 +51,9 @@ function byParts(names: readonly string[]): Detected {
   if (names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'))) return asFormat('epub');
   // A book that is shared compressed, as FictionBook has it.
   if (names.length > 0 && new Set(names).size === 1 && /\.fb2$/i.test(names[0] ?? '')) return asFormat('fb2');
-  return asFormat(BOOKS.find(([, isOne]) => isOne(names))?.[0] ?? 'zip');
+  const book = BOOKS.find(([, isOne]) => isOne(names))?.[0];
+  if (book !== undefined) return asFormat(book);
+  return isComic(names) ? tieAmong(['zip', 'cbz'], 'zip') : asFormat('zip');
 }
 
 const hasAll =
@@ -69,6 +71,12 @@ const BOOKS: readonly (readonly [string, (names: readonly string[]) => boolean])
   ['txtz', hasAll('metadata.opf', 'index.txt')],
   ['pmlz', isPmlBook],
 ];
+
+/** Pictures, and what comic book readers and file managers add. */
+const isComic = (names: readonly string[]): boolean =>
+  names.some((name) => PICTURE.test(name)) && names.every((name) => PICTURE.test(name) || BESIDE_PICTURES.test(name));
+const PICTURE = /\.(?:jpe?g|png|gif|webp|bmp|tiff?|avif|heic|jxl)$/i;
+const BESIDE_PICTURES = /\/$|\.(?:xml|json|txt|nfo|acbf)$|(?:^|\/)(?:\.|__MACOSX\/|Thumbs\.db$|desktop\.ini$)/i;
 
 /** A typeface in its folder (Unified Font Object 3, "UFO Package Structure"). */
 const isFontSource = (names: readonly string[]): boolean =>

@@ -18,6 +18,7 @@ import { type Found, isTooMuch, mostUnpacked } from './archive/found.ts';
 /** How libarchive writes a target (bsdtar(1), "--format" and "--options"). Times are whole seconds in all of them. */
 const WRITERS: Readonly<Record<string, readonly string[]>> = {
   zip: ['--format=zip'],
+  cbz: ['--format=zip', '--options=zip:compression=store'],
   tar: ['--format=pax'],
   tgz: ['--format=pax', '--gzip', '--options=gzip:!timestamp'],
   tbz2: ['--format=pax', '--bzip2'],
@@ -46,6 +47,7 @@ const TAR = /\b(?:tar|ustar|pax)\b/i;
 /** By format of the source, what it has to be taken for: libarchive goes by the content, and mtree(5) names files of this disk. */
 const TAKEN_FOR: Readonly<Record<string, RegExp>> = {
   zip: /^ZIP/,
+  cbz: /^ZIP/,
   '7z': /^7-Zip/,
   rar: /^RAR/,
   iso: /^ISO9660/,
@@ -67,7 +69,7 @@ const ENVIRONMENT = { ...process.env, LC_ALL: 'C.UTF-8', TZ: 'UTC' };
 const [first = '', ...others] = process.argv.slice(2);
 if (first === 'filter') {
   const [report = '', total = '', most = '', target] = others;
-  process.exitCode = filter(report, { total: Number(total), most: Number(most), forWindows: target === 'zip' }) ? 0 : 1;
+  process.exitCode = filter(report, { total: Number(total), most: Number(most), forWindows: target === 'zip' || target === 'cbz' }) ? 0 : 1;
 } else {
   const bsdtar = first.replace(/^--bsdtar=/, '');
   const [mode = '', input = '', format = '', folder = '', passwordFile = '', output = '', target = '', total = '0'] = others;

@@ -7,7 +7,7 @@ const END_BYTES = 22;
 const MOST_COMMENT = 65_535;
 const ENTRY = 0x02014b50;
 const ENTRY_BYTES = 46;
-const UTF8 = 0x800;
+const [ENCRYPTED, UTF8] = [1, 0x800];
 export const STORED = 0;
 export const DEFLATED = 8;
 
@@ -15,6 +15,7 @@ export interface ZipEntry {
   readonly name: string;
   /** `STORED` or `DEFLATED`: entries that are packed in other ways are left out. */
   readonly method: number;
+  readonly isEncrypted: boolean;
   /** As it is packed. */
   readonly raw: Buffer;
 }
@@ -34,7 +35,7 @@ export function* zipEntries(bytes: Buffer): Generator<ZipEntry> {
     at += ENTRY_BYTES + nameBytes + extra + comment;
     if (local + 30 > bytes.length || (method !== STORED && method !== DEFLATED)) continue;
     const begin = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
-    yield { name, method, raw: bytes.subarray(begin, begin + packed) };
+    yield { name, method, isEncrypted: (flags & ENCRYPTED) !== 0, raw: bytes.subarray(begin, begin + packed) };
   }
 }
 

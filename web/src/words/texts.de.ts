@@ -231,6 +231,7 @@ export const texts: CatalogTexts = {
     photos: 'Fotos',
     'programs and frames of the page': 'Programme und Rahmen der Seite',
     'what is on the web': 'was im Web liegt',
+    'what is written beside the pages': 'was neben den Seiten steht',
     'all sheets but the first': 'alle Blätter außer dem ersten',
     animation: 'Animation',
     'attached files, which are named': 'angehängte Dateien, die genannt sind',

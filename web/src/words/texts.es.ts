@@ -228,6 +228,7 @@ export const texts: CatalogTexts = {
     photos: 'las fotos',
     'programs and frames of the page': 'los programas y los marcos de la página',
     'what is on the web': 'lo que está en la web',
+    'what is written beside the pages': 'lo que está escrito aparte de las páginas',
     'all sheets but the first': 'todas las hojas menos la primera',
     animation: 'la animación',
     'attached files, which are named': 'los archivos adjuntos, que se nombran',

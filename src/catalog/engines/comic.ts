@@ -1,0 +1,61 @@
+/** Comic books, which are pictures in a ZIP: each becomes a page, by img2pdf, which leaves JPEG and PNG as they are. */
+import { inputLimit } from '../../errors.ts';
+import { MAX_PAGES } from '../bounds.ts';
+import type { Engine, Plan, ProcessStep, Task } from '../engine.ts';
+import { CBZ } from '../known-good.ts';
+import { explain } from './imagemagick/explain.ts';
+import { CONVERT, IMAGEMAGICK_LIMITS } from './imagemagick/inspect.ts';
+
+export const engine: Engine = {
+  id: 'comic',
+  name: 'img2pdf',
+  role: 'pdf',
+  toolchains: ['pdf'],
+  binaries: {
+    img2pdf: { at: ['/usr/bin/img2pdf'], version: { args: ['--version'], pattern: /img2pdf (\d+\.\d+)/ } },
+    comic: { at: ['program:comic.ts'] },
+    convert: CONVERT,
+  },
+  conversions: [{ source: 'cbz', target: 'pdf', rank: 85, loses: ['what is written beside the pages'] }],
+  trials: [{ file: CBZ, target: 'pdf' }],
+  options: () => [],
+  plan: (task) => ({
+    steps: [],
+    next: { look: { run: 'comic', args: [task.input, task.scratch] }, plan: (said) => bound(pagesIn(said), task) },
+  }),
+  explain,
+  limits: { memoryBytes: 2 * 1024 ** 3 },
+};
+
+/** What `exec/programs/comic.ts` prints. */
+interface Page {
+  readonly name: string;
+  readonly decode?: string;
+}
+
+/** @throws Failure `input_limit` */
+function pagesIn(said: string): readonly Page[] {
+  const { pages } = JSON.parse(said.trimEnd().split('\n').at(-1) ?? '') as { readonly pages: readonly Page[] };
+  if (pages.length > MAX_PAGES) throw inputLimit('pages', MAX_PAGES, pages.length);
+  return pages;
+}
+
+function bound(pages: readonly Page[], { scratch, output }: Task): Plan {
+  const decoded = ({ name }: Page) => `${scratch}/${name}.plain.png`;
+  const decode = (page: Page): ProcessStep => ({
+    run: 'convert',
+    args: [
+      ...IMAGEMAGICK_LIMITS,
+      `${page.decode}:${scratch}/${page.name}[0]`,
+      ...['-auto-orient', '-background', 'white', '-alpha', 'remove', '-alpha', 'off', '-interlace', 'none', '-depth', '8'],
+      `png:${decoded(page)}`,
+    ],
+  });
+  const files = pages.map((page) => (page.decode === undefined ? `${scratch}/${page.name}` : decoded(page)));
+  return {
+    steps: [
+      ...pages.filter((page) => page.decode !== undefined).map(decode),
+      { run: 'img2pdf', args: ['--rotation=ifvalid', '--nodate', '-o', `${output}/out.pdf`, ...files] },
+    ],
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * Unpacks the pictures of a comic book, each to a file that is named by its place, in the order in which they are read: that of their names, numbers by
+ * their value.
+ *
+ *   comic.ts INPUT FOLDER
+ *
+ * Prints an answer as residents give, with the pages. What is no picture is left out.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { kindOf } from './comic/kinds.ts';
+import { inOrderOfReading } from './comic/order.ts';
+import { answering } from './values/answer.ts';
+import { beyond, Unfit } from './values/value.ts';
+import { unpackedEntry, zipEntries } from './zip.ts';
+
+/** The catalogue has the same bound: `test/unit/bounds.test.ts`. */
+const MAX_PAGES = 2000;
+/** Bytes of all pictures together, unpacked. */
+const MOST_BYTES = 512 << 20;
+
+/** A picture of the book. `decode`: its format, where a PDF cannot contain it as it is. */
+interface Page {
+  readonly name: string;
+  readonly decode?: string;
+}
+
+const [input = '', folder = ''] = process.argv.slice(2);
+const pages: Page[] = [];
+
+await answering(
+  () => {
+    let left = MOST_BYTES;
+    for (const entry of inOrderOfReading(zipEntries(readFileSync(input)))) {
+      if (entry.isEncrypted) throw new Unfit('unsupported_variant', 'The comic book is encrypted.');
+      const bytes = unpackedEntry(entry, left);
+      left -= bytes.length;
+      const kind = kindOf(bytes);
+      if (kind === undefined) continue;
+      if (kind.isUnread)
+        throw new Unfit('unsupported_variant', `A page is a picture of a format that is not read in comic books: ${kind.format}.`);
+      if (pages.length === MAX_PAGES) throw beyond('pages', MAX_PAGES);
+      const name = `${String(pages.length + 1).padStart(4, '0')}.${kind.format}`;
+      writeFileSync(join(folder, name), bytes, { flag: 'wx' });
+      pages.push(kind.isPlain ? { name } : { name, decode: kind.format });
+    }
+    if (pages.length === 0) throw new Unfit('corrupt_input', 'The comic book contains no picture.');
+    return [];
+  },
+  () => ({ pages }),
+);
