@@ -1,5 +1,4 @@
 /** Proves conversions through the running service: each pair by content, and by a judge that is shown not to be blind. */
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,8 +25,8 @@ import { judge as judgeRecording } from './judges/media.ts';
 import { judge as judgeModel } from './judges/models.ts';
 import { judge as judgeSubtitles } from './judges/subtitles.ts';
 import { pageOfGrid, pageOfText } from './pictured.ts';
-import { checkout, convertTo, type Service, startService } from './service.ts';
-import { choosePairs, offered, type Pair, pairsOf, seedOfCatalog, testNameOf, unlisted } from './spread.ts';
+import { convertTo, type Service, startService } from './service.ts';
+import { choosePairs, listOf, offered, type Pair, pairsOf, releaseToProve, seedOfCatalog, testNameOf, unlisted } from './spread.ts';
 
 type Build = (seed: string, folder: string) => Promise<string>;
 /** @throws unless the file shows the seed that its source was made from */
@@ -76,7 +75,10 @@ export function proofOf(source: string, target: string): Proof {
   return { build, judge: (path, seed) => judgeDocument(path, target, seed, source) };
 }
 
-/** One test for each pair that is done in this toolchain: for all of them with PAIRS=all, for those that are not in `proved.txt` with PAIRS=new, for a spread of them without. Sources are built once. */
+/**
+ * One test for each pair that is done in this toolchain: for all of them with PAIRS=all, for those that are not in the list with PAIRS=new, for a spread of
+ * them without. Sources are built once. PROVE_AT is the URL of a service that converts instead of one that is started here, such as one on another Debian.
+ */
 export function provePairs(toolchain: Toolchain): void {
   let service: Service;
   let folder: string;
@@ -90,7 +92,8 @@ export function provePairs(toolchain: Toolchain): void {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filemill-pairs-'));
-    service = await startService();
+    const at = process.env['PROVE_AT'];
+    service = at === undefined ? await startService() : { url: at, dataDir: '', stop: async () => {} };
   });
   afterAll(async () => {
     await service?.stop();
@@ -115,6 +118,6 @@ export function provePairs(toolchain: Toolchain): void {
 
 function chosenOf(all: readonly Pair[], which: string | undefined): readonly Pair[] {
   if (which === 'all') return all;
-  if (which === 'new') return unlisted(all, readFileSync(join(checkout, 'test/formats/proved.txt'), 'utf8'));
+  if (which === 'new') return unlisted(all, listOf(releaseToProve()));
   return choosePairs(all, seedOfCatalog());
 }

@@ -1,6 +1,6 @@
 /** Which conversions every run proves: whatever the catalogue tells apart at least once, and a share of all others. */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Catalog, createCatalog } from '../../src/catalog/catalog.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
@@ -16,6 +16,25 @@ export interface Pair {
   readonly target: string;
   readonly route: Route;
 }
+
+/** The Debian release whose list `make verify` compares with the catalogue: CI has it. */
+const CHECKED_RELEASE = 'bookworm';
+
+/** Codename of the release that is proved: this machine's, or with PROVE_AT the one that RELEASE names. */
+export function releaseToProve(): string {
+  const named = process.env['RELEASE'];
+  if (named !== undefined) return named;
+  if (process.env['PROVE_AT'] !== undefined)
+    throw new Error('RELEASE is not set: the codename of the release on which the service at PROVE_AT runs');
+  return /^VERSION_CODENAME=(\w+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'unknown';
+}
+
+/** Where the pairs that were proved on a release are listed. */
+export const listPath = (release: string): string =>
+  join(import.meta.dirname, `../formats/proved${release === CHECKED_RELEASE ? '' : `-${release}`}.txt`);
+
+/** What is listed for a release; empty where nothing is. */
+export const listOf = (release: string): string => (existsSync(listPath(release)) ? readFileSync(listPath(release), 'utf8') : '');
 
 /** Every pair that the engines together offer. */
 export const offered: Catalog = createCatalog(engines.map((engine) => ({ engine, version: '' })));
@@ -108,7 +127,7 @@ export function seedOfCatalog(): string {
   return hash.digest('hex');
 }
 
-/** The pairs that `make proved` has not listed yet, or not by these engines. @param listed the content of `proved.txt` */
+/** The pairs that `make proved` has not listed yet, or not by these engines. @param listed what `listOf` gives */
 export function unlisted(pairs: readonly Pair[], listed: string): readonly Pair[] {
   const known = new Set(
     listed.split('\n').flatMap((line) => {

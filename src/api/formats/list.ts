@@ -111,7 +111,7 @@ const schemasOf = (names: readonly FormOption[]): FormatList['options'][string] 
 /** Proof is of upstream's major.minor: a patch of the same is the same program. */
 function aboutEngine(catalog: Catalog, { id, name }: Engine): FormatList['engines'][string] {
   const version = catalog.version(id);
-  const proof = proved[id];
-  const same = proof === undefined || version === proof || version.startsWith(`${proof}.`);
-  return { name, version, ...(same ? {} : { proved_with: proof }) };
+  const proofs = [...new Set(Object.values(proved).flatMap((release) => release[id] ?? []))];
+  const isProved = proofs.length === 0 || proofs.some((proof) => version === proof || version.startsWith(`${proof}.`));
+  return { name, version, ...(isProved ? {} : { proved_with: proofs.join(', ') }) };
 }

@@ -36,7 +36,7 @@ export const engine: Engine = {
   ],
   options: (_source, target) => {
     if (target === 'jxl') return [...PICTURE_EDITS, 'strip_metadata', 'img_quality'];
-    return target === 'jpg' ? ['img_quality', 'background'] : [];
+    return target === 'jpg' ? ['img_quality', 'background', 'strip_metadata'] : ['strip_metadata'];
   },
   inspect: {
     step: (input, task) => (task.source === 'jxl' ? { run: 'jxlinfo', args: [input] } : pingStep(input, task)),
@@ -78,23 +78,28 @@ function plan(task: Task): Plan {
 function decode({ target, options, input, output, scratch, facts }: Task): Plan {
   const quality = options.img_quality === undefined ? undefined : Math.max(1, options.img_quality);
   const djxl = (to: string, ...more: readonly string[]) => ({ run: 'djxl', args: [input, to, '--num_threads=2', ...more] });
-  const [float, transparent] = [facts['float'] === true, facts['transparent'] === true];
-  if (float || target === 'ppm' || (target === 'jpg' && transparent)) {
+  const [float, transparent, strip] = [facts['float'] === true, facts['transparent'] === true, options.strip_metadata === true];
+  if (float || strip || target === 'ppm' || (target === 'jpg' && transparent)) {
     const decoded = `${scratch}/decoded.png`;
     const laid = [
       ...IMAGEMAGICK_LIMITS,
       `png:${decoded}`,
       // Floats are linear light, mostly, and a PPM has no profile.
       ...TO_SRGB,
+      ...(strip ? STRIP : []),
       ...(target === 'png' ? [] : flatten(options.background ?? '#ffffff')),
       ...(target === 'jpg' ? ['-quality', `${quality ?? DEFAULT_QUALITY}`] : []),
       `${target === 'jpg' ? 'jpeg' : target}:${output}/out.${target}`,
     ];
-    return { steps: [djxl(decoded, ...(float ? ['--bits_per_sample=16'] : [])), { run: 'convert', args: laid }] };
+    const decode = djxl(decoded, ...(float ? ['--bits_per_sample=16'] : []));
+    const tells = strip || target === 'ppm' ? [] : [carryExif(input, decoded)];
+    return { steps: [decode, ...tells, { run: 'convert', args: laid }] };
   }
   // Without a quality, a JPEG that was stored losslessly is restored byte by byte.
   const jpeg = target === 'jpg' && quality !== undefined ? [`--jpeg_quality=${quality}`] : [];
-  return { steps: [djxl(`${output}/out.${target}`, ...jpeg)] };
+  const result = `${output}/out.${target}`;
+  // Version 0.7 leaves it out.
+  return { steps: [djxl(result, ...jpeg), carryExif(input, result)] };
 }
 
 function encode(task: Task): Plan {

@@ -25,7 +25,7 @@ export const FormatEngine = z.object({
   proved_with: z
     .string()
     .optional()
-    .describe('The version with which the test suite proved its conversions, if it differs from this one (major.minor)'),
+    .describe('The versions with which the test suite proved its conversions, if this is none of them (major.minor, by Debian release)'),
 });
 
 export const FormatList = z.object({

@@ -1,13 +1,16 @@
 /**
- * Carries what is said of a picture in EXIF, and in the captions of IPTC, from and to TIFF, where libvips and ImageMagick lose it, and EXIF to JPEG XL.
+ * Carries what is said of a picture in EXIF, and in the captions of IPTC, from and to TIFF, where libvips and ImageMagick lose it, and EXIF from and to
+ * JPEG XL.
  *
  *   exif.ts FROM.tiff|CARRIER TO.tiff     adds it to a TIFF; the carrier, a PNG or JPEG of which nothing else is wanted, is removed
  *   exif.ts FROM.tiff TO.jpg              writes a JPEG of one pixel that carries it
  *   exif.ts FROM.png TO.jxl               adds it to a JPEG XL in a container, unless that has some
+ *   exif.ts FROM.jxl TO.png|TO.jpg        adds it, unless that has some
  *
  * Only what is short is read and written: the pixels of a TIFF stay as they are, and its new directory lies at its end.
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import { brotliDecompressSync, crc32 } from 'node:zlib';
 import { entriesAt, fieldsAt, headOf, layout, type ReadAt, tagOf, words } from './exif/directory.ts';
 import { blockOf, type Exif, layExif, MAKER_NOTE, readExif } from './exif/exif.ts';
 import { writeAll } from './values/write-all.ts';
@@ -32,7 +35,10 @@ interface Said {
 }
 
 function main([from = '', to = '']: readonly string[]): void {
-  if (to.endsWith('.jpg')) {
+  if (from.endsWith('.jxl')) {
+    const exif = withFile(from, 'r', exifInJxl);
+    if (exif !== undefined) (to.endsWith('.png') ? addToPng : addToJpeg)(to, exif);
+  } else if (to.endsWith('.jpg')) {
     const said = withFile(from, 'r', saidInTiff);
     writeFileSync(to, carrierOf(said));
   } else if (to.endsWith('.jxl')) {
@@ -134,7 +140,8 @@ const MOST_BOXES = 1000;
 function addToJxl(path: string, { exif }: Said): void {
   if (exif === undefined) return;
   withFile(path, 'r+', (read, file, size) => {
-    const [names, end] = boxesIn(read);
+    const [boxes, end] = boxesIn(read);
+    const names = boxes.map(({ name }) => name);
     if (end !== size || !names.includes('jxlc') || names.includes('Exif') || names.includes('brob')) return;
     const block = blockOf(exif);
     const head = Buffer.alloc(BOX_HEAD);
@@ -144,27 +151,87 @@ function addToJxl(path: string, { exif }: Said): void {
   });
 }
 
-/** @returns the names of the boxes, and where the last of them ends */
-function boxesIn(read: ReadAt): readonly [names: readonly string[], end: number] {
-  const names: string[] = [];
+/** @returns the boxes of a stated length, and where the last of them ends */
+function boxesIn(read: ReadAt): readonly [boxes: readonly Part[], end: number] {
+  const boxes: Part[] = [];
   let at = 0;
-  while (names.length < MOST_BOXES) {
+  while (boxes.length < MOST_BOXES) {
     const head = read(at, BOX_HEAD);
     const length = head.length < BOX_HEAD ? 0 : head.readUInt32BE(0);
     if (length < BOX_HEAD) break;
-    names.push(head.toString('latin1', 4));
+    boxes.push({ name: head.toString('latin1', 4), at: at + BOX_HEAD, length: length - BOX_HEAD });
     at += length;
   }
-  return [names, at];
+  return [boxes, at];
+}
+
+/** Bytes of EXIF: cameras write a few kilobytes, and notes and thumbnails a few hundred. */
+const MOST_EXIF = 16 << 20;
+
+/** A box, or one that is compressed by Brotli, with the name of what it was at its beginning (ISO/IEC 18181-2, 9.5 and 9.8). */
+function exifInJxl(read: ReadAt): Exif | undefined {
+  const [boxes] = boxesIn(read);
+  const plain = boxes.find(({ name }) => name === 'Exif');
+  const packed = boxes.find(({ name, at }) => name === 'brob' && read(at, 4).toString('latin1') === 'Exif');
+  const content =
+    plain !== undefined
+      ? read(plain.at, Math.min(plain.length, MOST_EXIF))
+      : packed !== undefined && packed.length <= MOST_EXIF
+        ? brotliDecompressSync(read(packed.at + 4, packed.length - 4), { maxOutputLength: MOST_EXIF })
+        : NOTHING;
+  if (content.length < TIFF_AT.length) return undefined;
+  const tiff = content.subarray(TIFF_AT.length + content.readUInt32BE(0));
+  return readExif((offset, length) => tiff.subarray(offset, offset + length));
+}
+
+/** Behind the head, for many programs read no further than to the pixels (PNG 3, 5.6 and 11.3.2.10). */
+function addToPng(path: string, exif: Exif): void {
+  withFile(path, 'r+', (read, file, size) => {
+    const [head] = chunksIn(read);
+    if (head?.name !== 'IHDR' || [...chunksIn(read)].some(({ name }) => name === 'eXIf')) return;
+    const block = blockOf(exif);
+    const [length, check] = [Buffer.alloc(4), Buffer.alloc(4)];
+    const content = Buffer.concat([Buffer.from('eXIf', 'latin1'), block]);
+    length.writeUInt32BE(block.length);
+    check.writeUInt32BE(crc32(content));
+    insert({ read, file, size }, head.at + head.length + 4, Buffer.concat([length, content, check]));
+  });
+}
+
+/** Behind the segment of JFIF, which is the first where there is one. */
+function addToJpeg(path: string, exif: Exif): void {
+  withFile(path, 'r+', (read, file, size) => {
+    const head = read(0, 6);
+    if (!head.subarray(0, 2).equals(JPEG) || head.length < 6 || [...segmentsIn(read)].some(({ name }) => name === EXIF)) return;
+    insert({ read, file, size }, head[3] === 0xe0 ? 4 + head.readUInt16BE(4) : 2, exifSegment(exif));
+  });
+}
+
+const PIECE = 8 << 20;
+
+/** Moves what follows a place, from its end on, and puts bytes there. */
+function insert(
+  { read, file, size }: { readonly read: ReadAt; readonly file: number; readonly size: number },
+  place: number,
+  bytes: Buffer,
+): void {
+  for (let end = size; end > place; ) {
+    const begin = Math.max(place, end - PIECE);
+    writeAll(file, read(begin, end - begin), begin + bytes.length);
+    end = begin;
+  }
+  writeAll(file, bytes, place);
+}
+
+function carrierOf({ exif, captions }: Said): Buffer {
+  const list = captions === undefined ? NOTHING : segment(0xed, PHOTOSHOP, resource(captions));
+  return Buffer.concat([JPEG, exif === undefined ? NOTHING : exifSegment(exif), list, PIXEL]);
 }
 
 /** Notes of the camera go where they are too long. */
-function carrierOf({ exif, captions }: Said): Buffer {
-  const block = [exif, exif && { ...exif, exif: exif.exif.filter(({ tag }) => tag !== MAKER_NOTE) }]
-    .map((each) => (each === undefined ? NOTHING : segment(0xe1, EXIF, blockOf(each))))
-    .find(({ length }) => length > 0);
-  const list = captions === undefined ? NOTHING : segment(0xed, PHOTOSHOP, resource(captions));
-  return Buffer.concat([JPEG, block ?? NOTHING, list, PIXEL]);
+function exifSegment(exif: Exif): Buffer {
+  const whole = segment(0xe1, EXIF, blockOf(exif));
+  return whole.length > 0 ? whole : segment(0xe1, EXIF, blockOf({ ...exif, exif: exif.exif.filter(({ tag }) => tag !== MAKER_NOTE) }));
 }
 
 /** Nothing where it would be too long. */

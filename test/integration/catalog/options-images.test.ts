@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { brotliCompressSync } from 'node:zlib';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ARTIST, HEIGHT, photo, picture, pixmap, QUARTERS, saidTiff, TITLE, WIDTH } from '../../kit/fixtures/photos.ts';
@@ -357,6 +358,30 @@ describe('strip_metadata', () => {
     }
   });
 
+  it.each([
+    ['as they are', (bytes: Buffer) => bytes],
+    ['compressed', withPackedExif],
+  ])('carries those that a JPEG XL contains %s to PNG and JPEG, unless they are to be left out', async (_, packed) => {
+    const folder = await aFolder();
+    const file = join(folder, 'tagged.jxl');
+    const png = join(folder, 'tagged.png');
+    await sharp(await tagged())
+      .keepMetadata()
+      .png()
+      .toFile(png);
+    const plain = await readFile((await to(png, 'jxl')).path);
+    await writeFile(file, packed(plain));
+    expect([plain, packed(plain)].map((bytes) => bytes.includes(ARTIST))).toEqual([true, packed !== withPackedExif]);
+    for (const target of ['png', 'jpg']) {
+      const { path } = await to(file, target);
+      expect(await tellsOf(path), target).toMatchObject({ artist: true, place: true });
+      // Turned by the decoder, so that nothing may say that it is still to be turned.
+      expect((await sharp(path).metadata()).orientation ?? 1).toBe(1);
+      expect(quarters(await shownBy(path, target))).toEqual([0, 1, 2, 3]);
+      expect((await readFile((await to(file, target, { strip_metadata: 'true' })).path)).includes(ARTIST)).toBe(false);
+    }
+  });
+
   it('leaves captions of IPTC where they are from JPEG to JPEG and TIFF', async () => {
     const file = (await to(await saidTiff(await aFolder()), 'jpg')).path;
     for (const target of ['jpg', 'tiff']) expect(await captionOf((await to(file, target)).path), target).toBe(TITLE);
@@ -448,3 +473,13 @@ describe('pages of a TIFF', () => {
     ]);
   });
 });
+
+/** Its box of EXIF compressed by Brotli, as newer programs write it (ISO/IEC 18181-2, 9.8). */
+function withPackedExif(jxl: Buffer): Buffer {
+  const at = jxl.indexOf('Exif') - 4;
+  const end = at + jxl.readUInt32BE(at);
+  const content = Buffer.concat([Buffer.from('brobExif'), brotliCompressSync(jxl.subarray(at + 8, end))]);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(4 + content.length);
+  return Buffer.concat([jxl.subarray(0, at), length, content, jxl.subarray(end)]);
+}
