@@ -3,21 +3,13 @@ import { engines } from '../src/catalog/engines.gen.ts';
 import { formatOf, isUnproven } from '../src/catalog/formats.ts';
 import { optionSchemas } from '../src/catalog/options/options.ts';
 import { optionTexts } from '../src/catalog/options/texts.ts';
-import { type Route, routesOf } from '../src/catalog/route.ts';
+import { type Route, rankOf, routesOf } from '../src/catalog/route.ts';
 
 const routes = routesOf(engines);
 const [unproven, sources] = [routes.sources.filter(isUnproven), routes.sources.filter((source) => !isUnproven(source))];
 const families = Map.groupBy(sources, (source) => formatOf(source).family);
 const targets = new Set(sources.flatMap((source) => routes.targets(source)));
 const pairs = sources.reduce((sum, source) => sum + routes.targets(source).length, 0);
-
-/** Rank of the worst hop, as `Conversion.rank`. */
-const rankOf = ({ hops }: Route): number =>
-  Math.min(
-    ...hops.map(
-      ({ engine, source, target }) => engine.conversions.find((one) => one.source === source && one.target === target)?.rank ?? 0,
-    ),
-  );
 
 /** By name, each with the formats between. */
 const wayOf = ({ hops }: Route): string =>

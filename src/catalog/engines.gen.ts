@@ -2,6 +2,7 @@
 import type { Engine } from './engine.ts';
 import { engine as assimp } from './engines/assimp.ts';
 import { engine as calibre } from './engines/calibre.ts';
+import { engine as cals } from './engines/cals.ts';
 import { engine as chromium } from './engines/chromium.ts';
 import { engine as chromiumWeb } from './engines/chromium-web.ts';
 import { engine as comic } from './engines/comic.ts';
@@ -61,6 +62,7 @@ import { engine as voice } from './engines/voice.ts';
 export const engines: readonly Engine[] = [
   assimp,
   calibre,
+  cals,
   chromiumWeb,
   chromium,
   comic,

@@ -59,5 +59,8 @@ export interface AbsentTool extends ListedTool {
   readonly reason: string;
 }
 
-/** The reason of tools that wait for their model. */
+/** The reason of tools that wait for a model that nothing here lists. */
 export const NO_MODEL = 'its model is not installed';
+/** The reason of tools that wait for one that can be installed. */
+export const noSuchModel = (id: string): string => `the model ${id} is not installed (filemill models pull ${id})`;
+export const isForModel = (reason: string): boolean => reason === NO_MODEL || /^the model \S+ is not installed/.test(reason);

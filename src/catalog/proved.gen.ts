@@ -5,6 +5,7 @@ export const proved: Readonly<Record<string, Readonly<Record<string, string>>>> 
   bookworm: {
     assimp: '5.2',
     calibre: '6.13',
+    cals: '6.9',
     'chromium-web': '156.0',
     chromium: '156.0',
     comic: '0.4',

@@ -8,6 +8,8 @@ export interface Hop {
   readonly engine: Engine;
   readonly source: string;
   readonly target: string;
+  /** As the engine's conversion says. */
+  readonly rank: number;
   readonly loses: readonly string[];
 }
 
@@ -244,9 +246,13 @@ const toRoute = ({ toolchain, hops }: { readonly toolchain: Toolchain; readonly 
     engine,
     source: conversion.source,
     target: conversion.target,
+    rank: conversion.rank,
     loses: conversion.loses ?? [],
   })),
 });
+
+/** How good the whole is: 90 is faithful, 70 good, 50 usable, 30 a last resort. */
+export const rankOf = ({ hops }: Route): number => Math.min(...hops.map(({ rank }) => rank));
 
 /** Ids of the engines that a pool needs for this route. */
 export const enginesOf = ({ hops }: Route): readonly string[] => hops.map(({ engine }) => engine.id);
@@ -258,7 +264,7 @@ export function ignoredOptions(route: Route, given: readonly OptionName[]): Opti
 
 function honours({ hops }: Route, at: number, name: OptionName): boolean {
   const hop = hops[at];
-  return hop !== undefined && optionsOf({ engine: hop.engine, conversion: { ...hop, rank: 0 } }, at === hops.length - 1).includes(name);
+  return hop !== undefined && optionsOf({ engine: hop.engine, conversion: hop }, at === hops.length - 1).includes(name);
 }
 
 /** The options that one hop applies. Most apply to one hop only: rotating twice would be wrong. */

@@ -75,10 +75,14 @@ export async function carryOut(
   whereOf: (place: number, count: number) => Parameters<Stepper['runStep']>[1],
 ): Promise<readonly EngineWarning[]> {
   const all = [...warnings];
-  for (const [place, step] of steps.entries()) all.push(...(await stepper.runStep(step, whereOf(place, steps.length))));
+  // Several steps may note the same of one file.
+  const add = (more: readonly EngineWarning[]) =>
+    all.push(...more.filter(({ message }) => !all.some((known) => known.message === message)));
+  for (const [place, step] of steps.entries()) add(await stepper.runStep(step, whereOf(place, steps.length)));
   if (next === undefined) return all;
   const { stdout } = await stepper.run(next.look, whereOf(steps.length, steps.length));
-  return [...all, ...(await carryOut(stepper, next.plan(stdout.toString()), whereOf))];
+  add(await carryOut(stepper, next.plan(stdout.toString()), whereOf));
+  return all;
 }
 
 /** The limits of one step: the tightest of what the operator allows, what the engine asks for, and the time that files of this size need. */

@@ -1,5 +1,6 @@
 /** Runs one step of a plan, in a resident process where the engine has one, else in a new one, and maps failures to reasons of the API. */
 import type { ConversationStep, Engine, EngineWarning, ProcessStep, ResidentStep, Step, StepLimits, Task } from '../catalog/engine.ts';
+import { noticedIn } from '../catalog/planning/noticed.ts';
 import { conversionFailed, type Failure, inputLimit, misfit, type Reason } from '../errors.ts';
 import type { ProcessOutcome } from '../exec/confine/policy.ts';
 import type { Slot } from '../exec/files/workspace.ts';
@@ -101,7 +102,7 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy, on
     async runStep(step, where) {
       if ('run' in step) {
         const outcome = await run(step, where);
-        return (step.answers === undefined ? undefined : answerIn(outcome)?.warnings) ?? [];
+        return [...noticedIn(outcome.stderr), ...((step.answers === undefined ? undefined : answerIn(outcome)?.warnings) ?? [])];
       }
       if ('talk' in step) {
         const answer = await talk(step, where);

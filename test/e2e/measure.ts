@@ -139,6 +139,13 @@ export async function measure(files: E2eFiles): Promise<void> {
     taken.sort((a, b) => a - b);
     return `p50 ${Math.round(taken[49] ?? 0)} ms, p99 ${Math.round(taken[98] ?? 0)} ms, with the download of each`;
   });
+  await step('no converter of an image has failed its trial', async () => {
+    const answer = await fetch(`${base}/api/v1/health`, { signal: AbortSignal.timeout(20_000) });
+    const { data } = (await answer.json()) as { readonly data: { readonly missing: readonly { engine: string; reason: string }[] } };
+    const broken = data.missing.filter(({ reason }) => reason.includes('known to be good'));
+    must(broken.length === 0, `these are withdrawn: ${broken.map(({ engine, reason }) => `${engine} (${reason})`).join(', ')}`);
+    return undefined;
+  });
   await step('memory of each role', async () => {
     const held: string[] = [];
     for (const component of ['api', 'controller', 'egress', 'worker']) {

@@ -18,7 +18,7 @@ export interface Pair {
 }
 
 /** The Debian release whose list `make verify` compares with the catalogue: CI has it. */
-const CHECKED_RELEASE = 'bookworm';
+export const CHECKED_RELEASE = 'bookworm';
 
 /** Codename of the release that is proved: this machine's, or with PROVE_AT the one that RELEASE names. */
 export function releaseToProve(): string {

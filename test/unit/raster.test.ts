@@ -1,4 +1,4 @@
-/** DDS, JPEG-LS, XCF and FITS as other programs write them, against what other programs read in them. */
+/** DDS, JPEG-LS, XCF, FITS and CALS as other programs write them, against what other programs read in them. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
+import { CALS } from '../../src/catalog/known-good.ts';
+import { calsHeader, tiffOfCals } from '../../src/exec/programs/raster/cals.ts';
 import { decodeDds } from '../../src/exec/programs/raster/dds.ts';
 import { decodeFits } from '../../src/exec/programs/raster/fits.ts';
 import { decodeJpegLs } from '../../src/exec/programs/raster/jpeg-ls.ts';
@@ -349,6 +351,42 @@ it.each([
     .toBuffer({ resolveWithObject: true });
   expect(read.info).toMatchObject({ width, height, channels });
   expect(read.data.equals(Buffer.from(samples.buffer))).toBe(true);
+});
+
+describe('a CALS raster', () => {
+  const content = Buffer.from(CALS.content, 'base64').toString('latin1');
+  const rewritten = (from: string, to: string) => Buffer.from(content.replace(from.padEnd(128), to.padEnd(128)), 'latin1');
+  const LYING = 'rorient: 000,270';
+
+  // The left half is black: seen in the middle of each edge, clockwise from the left.
+  it.each([
+    ['as it is stored', LYING, 'left'],
+    ['from below', 'rorient: 000,090', 'left'],
+    ['upside down', 'rorient: 180,270', 'right'],
+    ['mirrored', 'rorient: 180,090', 'right'],
+    ['turned to the right', 'rorient: 270,270', 'top'],
+    ['turned to the left', 'rorient: 090,270', 'bottom'],
+  ])('%s is shown as its header says', async (_, orientation, black) => {
+    const { data, info } = await sharp(tiffOfCals(rewritten(LYING, orientation)))
+      .autoOrient()
+      .toColourspace('b-w')
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    const at = (x: number, y: number) =>
+      data[(Math.floor(y * (info.height - 1)) * info.width + Math.floor(x * (info.width - 1))) * info.channels];
+    const edges = { left: at(0, 0.5), top: at(0.5, 0), right: at(1, 0.5), bottom: at(0.5, 1) };
+    expect(edges[black as keyof typeof edges]).toBe(0);
+    expect(Object.values(edges).filter((value) => value === 255).length).toBeGreaterThan(0);
+  });
+
+  it('tells its size and its density', () => {
+    expect(calsHeader(rewritten(LYING, LYING))).toEqual({ width: 16, height: 8, orientation: 1, density: 200 });
+  });
+
+  it.each([
+    ['of tiles', 'rtype: 1', 'rtype: 2', 'unsupported_variant'],
+    ['without a size', 'rpelcnt: 000016,000008', 'rpelcnt: 0,0', 'corrupt_input'],
+  ])('%s is refused', (_, from, to, reason) => expect(refusal(() => tiffOfCals(rewritten(from, to)))).toBe(reason));
 });
 
 it('a PNG has the colour profile of the picture', async () => {

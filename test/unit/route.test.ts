@@ -229,7 +229,13 @@ describe('options along a route', () => {
   const all: readonly OptionName[] = ['pages', 'password', 'img_rotate', 'img_resize_w', 'dpi', 'img_quality'];
   const hops = (...honours: readonly (readonly OptionName[])[]): Route => ({
     toolchain: 'office',
-    hops: honours.map((options, index) => ({ engine: engine(`e${index}`, [], { options }), source: 'pdf', target: 'png', loses: [] })),
+    hops: honours.map((options, index) => ({
+      engine: engine(`e${index}`, [], { options }),
+      source: 'pdf',
+      target: 'png',
+      rank: 70,
+      loses: [],
+    })),
   });
   const options = { pages: [[1, 2]], password: 'p', img_rotate: '90', img_resize_w: 100, dpi: 72, img_quality: 50 } as Options;
   const granted = (route: Route) => route.hops.map((_, index) => Object.keys(optionsForHop(route, index, options)).toSorted());

@@ -309,3 +309,23 @@ describe('a table of dBASE', () => {
     expect([told.reason, told.details?.limit]).toEqual(['input_limit', 'values']);
   });
 });
+
+describe('a table in Markdown', () => {
+  it('has the first row as its head, numbers at the right, and nothing that is markup', () => {
+    const { text, told } = rewrite('csv', 'name,amount,note\n"a|b",12,\n*c*,3,"two\nlines"\nd_e,-4.5,<b>\n', 'md');
+    expect(told.ok).toBe(true);
+    expect(text.split('\n')).toEqual([
+      '| name | amount | note |',
+      '| --- | ---: | --- |',
+      '| a\\|b | 12 |  |',
+      '| \\*c\\* | 3 | two<br>lines |',
+      '| d_e | -4.5 | \\<b> |',
+      '',
+    ]);
+  });
+
+  it('is as wide as its widest row, and nothing where there is none', () => {
+    expect(rewrite('tsv', 'a\n1\t2\t\t\n', 'md').text).toBe('| a |  |\n| ---: | ---: |\n| 1 | 2 |\n');
+    expect(rewrite('csv', ',,\n', 'md').text).toBe('');
+  });
+});

@@ -7,7 +7,8 @@ import { formatOf, isUnproven } from '../../catalog/formats.ts';
 import { type FormOption, formOptionNames, type OptionName, optionSchemas } from '../../catalog/options/options.ts';
 import { describedSchema } from '../../catalog/options/texts.ts';
 import { proved } from '../../catalog/proved.gen.ts';
-import type { FormatList, FormatSource, FormatTarget } from '../../contracts/api/formats.ts';
+import { rankOf } from '../../catalog/route.ts';
+import type { FormatList, FormatSource, FormatTarget, FormatWay } from '../../contracts/api/formats.ts';
 import type { Family } from '../../contracts/toolchains.ts';
 
 interface Pair {
@@ -94,12 +95,31 @@ function aboutFormat(id: string): Omit<FormatSource, 'targets'> {
   return { format: id, family, content_type: mime, aliases: [...aliases] };
 }
 
-function shownTarget({ target, route: { hops }, honours }: Pair, known: readonly FormOption[]): FormatTarget {
+/** @returns undefined where no way leads from one to the other */
+export function explainWay(catalog: Catalog, from: string, to: string): FormatWay | undefined {
+  const [pair] = pairOf(catalog, from, to);
+  if (pair === undefined) return undefined;
+  const { route, honours } = pair;
+  return {
+    ...{ from, to, toolchain: route.toolchain, rank: rankOf(route) },
+    steps: route.hops.map(({ engine, source, target, rank, loses }) => {
+      const { name, version } = aboutEngine(catalog, engine);
+      return { ...{ engine: engine.id, name, version, from: source, to: target, rank }, loses: [...loses] };
+    }),
+    loses: lossesOf(route),
+    options: schemasOf(formOptionNames.filter((name) => honours.has(name))),
+  };
+}
+
+const lossesOf = ({ hops }: Route): string[] => [...new Set(hops.flatMap((hop) => hop.loses))];
+
+function shownTarget({ target, route, honours }: Pair, known: readonly FormOption[]): FormatTarget {
   const ignores = known.filter((name) => !honours.has(name));
-  const loses = [...new Set(hops.flatMap((hop) => hop.loses))];
+  const loses = lossesOf(route);
   return {
     format: target,
-    engines: hops.map(({ engine }) => engine.id),
+    engines: route.hops.map(({ engine }) => engine.id),
+    rank: rankOf(route),
     ...(ignores.length === 0 ? {} : { ignores }),
     ...(loses.length === 0 ? {} : { loses }),
   };

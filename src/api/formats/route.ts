@@ -1,4 +1,4 @@
-/** `GET /api/v1/formats`: what this installation converts into what, and with which options. */
+/** `GET /api/v1/formats`: what this installation converts into what, and with which options; of one pair also by which steps. */
 
 import type { FastifyInstance } from 'fastify';
 import type { Catalog } from '../../catalog/catalog.ts';
@@ -8,7 +8,8 @@ import type { FormatList } from '../../contracts/api/formats.ts';
 import type { Family } from '../../contracts/toolchains.ts';
 import type { ApiDeps } from '../deps.ts';
 import { type EncodedBody, encodedBody, pack, sendEncoded } from '../http/encoded.ts';
-import { describeFormats, inShort, selectFormats } from './list.ts';
+import { noRoute } from '../submit/conversion.ts';
+import { describeFormats, explainWay, inShort, selectFormats } from './list.ts';
 
 /** What a request asks for. */
 interface Asked {
@@ -40,6 +41,12 @@ export function formatsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'catalog'
     // One source is short enough to say all.
     return sendEncoded(request, reply, await bodyOf({ from, family, isShort: from === undefined && !expands }));
   });
+  app.get<{ Params: { from: string; to: string } }>('/api/v1/formats/:from/:to', async ({ params }) => {
+    const [from, to] = [readFormat(params.from), readFormat(params.to, 'to')] as [string, string];
+    const way = explainWay(deps.catalog, from, to);
+    if (way === undefined) throw noRoute(deps.catalog.targets(from), from, to);
+    return { data: way };
+  });
   return async () => {
     for (const isShort of [true, false]) await pack(await bodyOf({ isShort }));
   };
@@ -57,10 +64,10 @@ const asked = (sent: string | string[] | undefined): string | undefined => {
 };
 
 /** @throws Failure `INVALID_OPTION` */
-function readFormat(sent: string | undefined): string | undefined {
+function readFormat(sent: string | undefined, field = 'from'): string | undefined {
   if (sent === undefined) return undefined;
   const format = formatByExtension(sent);
-  if (format === undefined) throw refuseField('from', sent, `one of ${[...formats.keys()].join(', ')}`);
+  if (format === undefined) throw refuseField(field, sent, `one of ${[...formats.keys()].join(', ')}`);
   return format.id;
 }
 

@@ -28,6 +28,7 @@ const KINDS = {
   Gone: JOB,
   Output: [...JOB, 'NOT_FOUND', 'INVALID_OPTION', 'JOB_NOT_READY', 'RANGE_NOT_SATISFIABLE', 'CONVERSION_FAILED'],
   Choice: ['INVALID_OPTION'],
+  Way: ['INVALID_OPTION', 'INVALID_FORMAT'],
   Slug: ['NOT_FOUND'],
   Read: [],
 } as const satisfies Record<string, readonly Code[]>;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Batch, BatchEntry } from '../../contracts/api/batch.ts';
 import { details } from '../../contracts/api/details.ts';
 import { Entry } from '../../contracts/api/entry.ts';
-import { FormatEngine, FormatList, FormatSource, FormatTarget } from '../../contracts/api/formats.ts';
+import { FormatEngine, FormatList, FormatSource, FormatStep, FormatTarget, FormatWay } from '../../contracts/api/formats.ts';
 import { Job, JobLinks, JobOutput, TextJob, Warning } from '../../contracts/api/job.ts';
 import { Health, Limits } from '../../contracts/api/service.ts';
 import { ToolEntry, ToolList, ToolOption } from '../../contracts/api/tools.ts';
@@ -21,6 +21,8 @@ const NAMED = {
   Batch,
   BatchEntry,
   FormatList,
+  FormatStep,
+  FormatWay,
   FormatSource,
   FormatTarget,
   FormatEngine,

@@ -113,7 +113,7 @@ function readTarget(sent: string | undefined): string {
   );
 }
 
-function noRoute(targets: readonly string[], source: string, extension: string): Failure {
+export function noRoute(targets: readonly string[], source: string, extension: string): Failure {
   const { id } = formatOf(source);
   const says =
     targets.length === 0

@@ -5,6 +5,7 @@ import { wordsOf } from '../../catalog/options/fields.ts';
 import { describedSchema } from '../../catalog/options/texts.ts';
 import { boundsOf } from '../../catalog/planning/bounds.ts';
 import type { Tool } from '../../catalog/tool.ts';
+import { tools } from '../../catalog/tools.ts';
 import type { ToolEntry } from '../../contracts/api/tools.ts';
 
 /** Values that an operator may configure. */
@@ -22,14 +23,20 @@ const described = new WeakMap<Known, readonly ToolEntry[]>();
 export function describeTools(catalog: Known, limits?: ToolLimits): readonly ToolEntry[] {
   const list = described.get(catalog) ?? [...[...catalog.tools.values()].map((tool) => describe(catalog, tool)), ...absentOf(catalog)];
   described.set(catalog, list);
-  return limits === undefined ? list : list.map((entry) => ({ ...entry, limits: limitsOf(catalog, entry.slug, limits) }));
+  return limits === undefined ? list : list.map((entry) => ({ ...entry, limits: limitsOf(entry.slug, limits) }));
 }
 
-const absentOf = ({ absent }: Known): ToolEntry[] =>
-  [...absent.values()].map(({ slug, summary, family, reason }) => ({ slug, summary, family, available: false, reason }));
+/** What its file says of it holds all the same, where it has one that only lacks an engine. */
+const absentOf = (catalog: Known): ToolEntry[] =>
+  [...catalog.absent.values()].map(({ slug, summary, family, reason }) => {
+    const tool = toolNamed(slug);
+    return { ...(tool === undefined ? { slug, summary, family } : describe(catalog, tool)), available: false, reason };
+  });
 
-function limitsOf({ tools }: Known, slug: string, { maxFileBytes, ai }: ToolLimits): NonNullable<ToolEntry['limits']> {
-  const tool = tools.get(slug);
+const toolNamed = (slug: string): Tool | undefined => tools.find((tool) => tool.slug === slug);
+
+function limitsOf(slug: string, { maxFileBytes, ai }: ToolLimits): NonNullable<ToolEntry['limits']> {
+  const tool = toolNamed(slug);
   const { maxBytes = maxFileBytes, maxPixels, maxPages, maxSeconds } = tool === undefined ? {} : boundsOf(tool);
   const total = tool?.files.totalBytes;
   return {
@@ -68,7 +75,7 @@ function describe(catalog: Known, tool: Tool): ToolEntry {
       schema: {
         ...(describedSchema(name, schema, tool) as Record<string, unknown>),
         // What is installed decides it.
-        ...(name === 'model' ? { enum: engines, default: engines[0] } : {}),
+        ...(name === 'model' && engines.length > 0 ? { enum: engines, default: engines[0] } : {}),
       },
     })),
   };

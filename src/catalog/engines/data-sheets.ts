@@ -15,6 +15,7 @@ export const engine: Engine = {
   conversions: [
     ...everyPair(DATA, ['xlsx', 'ods'], { rank: 70 }),
     ...everyPair(['xlsx', 'xls', 'ods'], ['json', 'yaml', 'xml'], { rank: 75, loses: ['formatting'] }),
+    ...everyPair(['xlsx', 'xls', 'ods', 'fods'], ['md'], { rank: 75, loses: ['formatting'] }),
   ],
   trials: [{ file: JSON_DATA, target: 'ods', slow: true }],
   options: (source) => (DATA.includes(source) ? ['charset'] : ['password']),

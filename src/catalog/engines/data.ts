@@ -17,6 +17,7 @@ export const engine: Engine = {
     ...everyPair([...ROWS, ...TREES, 'dbf'], TREES, { rank: 85 }),
     ...everyPair(TREES, ROWS, { rank: 75 }),
     ...everyPair(['csv'], ['tsv'], { rank: 85 }),
+    ...everyPair(ROWS, ['md'], { rank: 85 }),
     ...everyPair(['dbf'], ROWS, { rank: 85, loses: ['types of columns'] }),
     ...everyPair([...ROWS, ...TREES, 'dbf'], ['xml'], { rank: 70, loses: ['types of values (XML has only text)'] }),
     ...everyPair(['xml'], [...TREES, ...ROWS], { rank: 70, loses: ['comments, and the order of elements that have different names'] }),

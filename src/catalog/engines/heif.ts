@@ -9,7 +9,7 @@ import { HEIC, PNG } from '../known-good.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
 import { type Meanings, meaningOf } from '../planning/phrases.ts';
 import { READERS } from './imagemagick/coders.ts';
-import { pick, readAndEdit, STRIP } from './imagemagick/command.ts';
+import { mainPictureOnly, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, type Frame, pingStep, readPing } from './imagemagick/inspect.ts';
 import { overDecoded } from './imagemagick/over-decoded.ts';
@@ -96,7 +96,7 @@ export function bounded(stdout: string): Facts {
     frames: [frame],
     xmp: /^ {2}XMP: /m.test(stdout),
     exif: /^ {2}Exif: /m.test(stdout),
-    ...(images.length > 1 && { place: primary + 1 }),
+    ...(images.length > 1 && { place: primary + 1, pictures: images.length }),
   };
 }
 
@@ -105,7 +105,8 @@ const decodedTo = (path: string, { place }: Facts): string =>
   place === undefined ? path : path.replace(/\.png$/, `-${String(place)}.png`);
 
 function plan(task: Task): Plan {
-  if (task.target === 'png') return { steps: decodeUpright(task, `${task.output}/out.png`, 'convert') };
+  if (task.target === 'png')
+    return { steps: decodeUpright(task, `${task.output}/out.png`, 'convert'), warnings: mainPictureOnly(task.facts) };
   return decodes(task) ? overPng(task, encode, 'convert') : encode(task);
 }
 

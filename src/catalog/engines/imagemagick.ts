@@ -101,6 +101,7 @@ export function converted(task: Task, told: Unread = {}, tiff: string = task.inp
             ? ['(', '-clone', '0', '-crop', '1x1+0+0', '+repage', '-write', `png:${carrier}`, '+delete', ')']
             : []),
           ...(writer?.encode ?? []),
+          ...(writer?.eightBits && picture.shallow ? ['-depth', '8'] : []),
           ...(options.strip_metadata ? WORDLESS : []),
           ...(target === 'ico' ? icon(picture.width, picture.height) : []),
           ...(apart ? ['+adjoin', '-scene', '1'] : []),

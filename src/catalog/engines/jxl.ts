@@ -102,6 +102,9 @@ function decode({ target, options, input, output, scratch, facts }: Task): Plan 
   return { steps: [djxl(result, ...jpeg), carryExif(input, result)] };
 }
 
+/** libjxl takes the gamma that ImageMagick writes for the curve of sRGB literally. */
+const PLAIN_SRGB = ['-define', 'png:exclude-chunks=gAMA,cHRM'];
+
 function encode(task: Task): Plan {
   const { source, options, input, output, scratch } = task;
   const { img_quality: quality, strip_metadata: strip } = options;
@@ -109,18 +112,26 @@ function encode(task: Task): Plan {
   const edits = strip || PICTURE_EDITS.some((name) => options[name] !== undefined);
   // libjxl 0.7 reads what a JPEG says beside its pixels, and not what a PNG says.
   const tells = source === 'png' && !strip;
-  const reencoded =
-    source === 'jpg' && quality === undefined && !edits
-      ? ['--lossless_jpeg=1']
-      : ['--lossless_jpeg=0', '-q', `${Math.max(LOWEST_QUALITY, quality ?? DEFAULT_QUALITY)}`];
+  const carried = tells ? [carryExif(input, result)] : [];
+  const container = tells ? ['--container=1'] : [];
+  const lossy = ['--lossless_jpeg=0', '-q', `${Math.max(LOWEST_QUALITY, quality ?? DEFAULT_QUALITY)}`];
+  const cjxl = (path: string, ...how: readonly string[]) => ({
+    run: 'cjxl',
+    args: [path, result, '--num_threads=2', '-e', '4', ...how, ...container],
+  });
+  const decoded = [
+    { run: 'convert', args: [...readAndEdit(task, [0]).args, ...(strip ? STRIP : []), ...PLAIN_SRGB, `png:${edited}`] },
+    cjxl(edited, ...lossy),
+    ...carried,
+  ];
+  if (edits) return { steps: decoded };
+  const asItIs = source === 'jpg' && quality === undefined ? ['--lossless_jpeg=1'] : lossy;
   return {
-    steps: [
-      ...(edits ? [{ run: 'convert', args: [...readAndEdit(task, [0]).args, ...(strip ? STRIP : []), `png:${edited}`] }] : []),
-      {
-        run: 'cjxl',
-        args: [edits ? edited : input, result, '--num_threads=2', '-e', '4', ...reencoded, ...(tells ? ['--container=1'] : [])],
-      },
-      ...(tells ? [carryExif(input, result)] : []),
-    ],
+    // It refuses a JPEG of CMYK or without its end, and colour profiles that do not fit: ImageMagick decodes those first.
+    steps: [{ ...cjxl(input, ...asItIs), succeeds: [0, 1] }],
+    next: {
+      look: { run: 'jxlinfo', args: [result], succeeds: [0, 1] },
+      plan: (said) => ({ steps: said.includes('JPEG XL') ? carried : decoded }),
+    },
   };
 }

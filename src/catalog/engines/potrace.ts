@@ -1,8 +1,14 @@
-/** Potrace: traces a black-and-white picture as SVG. */
-import { type Engine, everyPair } from '../engine.ts';
+/** Potrace: traces a picture as SVG, in black and white. */
+import { type Engine, everyPair, type Plan, type Task } from '../engine.ts';
 import { PBM } from '../known-good.ts';
+import { pick, readAndEdit } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
+
+/** Those that Potrace reads. */
+const PLAIN = ['pbm', 'pgm', 'ppm', 'bmp'];
+/** Those that are decoded first. */
+const OTHERS = ['png', 'jpg', 'webp', 'gif', 'tiff', 'heic'];
 
 export const engine: Engine = {
   id: 'potrace',
@@ -13,11 +19,22 @@ export const engine: Engine = {
     potrace: { at: ['/usr/bin/potrace'], version: { args: ['--version'], pattern: /potrace (\d+\.\d+)/ } },
     convert: CONVERT,
   },
-  conversions: everyPair(['pbm', 'pgm', 'ppm', 'bmp'], ['svg'], { rank: 40, loses: ['colour', 'shades of grey'] }),
+  conversions: everyPair([...PLAIN, ...OTHERS], ['svg'], { rank: 40, loses: ['colour', 'shades of grey'] }),
   trials: [{ file: PBM, target: 'svg' }],
   options: () => [],
   inspect: { step: pingStep, read: readPing },
-  plan: ({ input, output }) => ({ steps: [{ run: 'potrace', args: ['--svg', '--output', `${output}/out.svg`, input] }] }),
+  plan,
   explain,
   limits: { memoryBytes: 1024 ** 3 },
 };
+
+function plan(task: Task): Plan {
+  const { source, input, output, scratch } = task;
+  const trace = (path: string) => ({ run: 'potrace', args: ['--svg', '--output', `${output}/out.svg`, path] });
+  if (PLAIN.includes(source)) return { steps: [trace(input)] };
+  const { indices, warnings } = pick(task, undefined);
+  const gray = `${scratch}/gray.pgm`;
+  const { args } = readAndEdit(task, indices.slice(0, 1));
+  const decode = ['-background', 'white', '-alpha', 'remove', '-alpha', 'off', '-colorspace', 'Gray', '-depth', '8', `pgm:${gray}`];
+  return { warnings, steps: [{ run: 'convert', args: [...args, ...decode] }, trace(gray)] };
+}

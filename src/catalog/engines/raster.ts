@@ -3,12 +3,15 @@
  * FFmpeg reads neither deep colours of JPEG-LS nor those sample by sample.
  */
 import { conversionFailed } from '../../errors.ts';
-import { type Engine, everyPair, type Facts } from '../engine.ts';
+import { type Engine, everyPair, type Facts, type Inspection } from '../engine.ts';
 import { DDS, JLS } from '../known-good.ts';
 import { ownStep } from '../planning/told.ts';
 import { explain } from './imagemagick/explain.ts';
 import type { Frame } from './imagemagick/inspect.ts';
 import { RASTER } from './imagemagick/photoshop.ts';
+
+/** Needs the binary `raster`. */
+export const sizeStep: Inspection = { step: (input) => ownStep('raster', ['inspect', input]), read: sizeIn };
 
 export const engine: Engine = {
   id: 'raster',
@@ -22,7 +25,7 @@ export const engine: Engine = {
     { file: JLS, target: 'png' },
   ],
   options: () => [],
-  inspect: { step: (input) => ownStep('raster', ['inspect', input]), read: sizeIn },
+  inspect: sizeStep,
   plan: ({ input, output }) => ({ steps: [ownStep('raster', ['decode', input, `${output}/out.png`])] }),
   explain,
   limits: { memoryBytes: 2 * 1024 ** 3 },

@@ -33,7 +33,7 @@ export const engine: Engine = {
   explain: (output, code) => reasonOfText(output, code) ?? explainOcr(output) ?? explain(output),
 };
 
-/** Leptonica ignores EXIF orientations, cannot read animated WebP, and reads all pages of a TIFF: ImageMagick prepares such pictures. */
+/** Leptonica ignores EXIF orientations, cannot read animated WebP nor a JPEG without its end, and reads all pages of a TIFF: ImageMagick prepares such pictures. */
 function plan(task: Task): Plan {
   const { source, target, input, output, scratch, options } = task;
   const isMarkdown = target === 'md';
@@ -45,7 +45,7 @@ function plan(task: Task): Plan {
   const { indices, warnings } = pick(task, undefined);
   const frames = framesOf(task.facts);
   const asStored = frames.every(({ upright }) => upright) && (source === 'tiff' || frames.length === 1);
-  if (asStored && options.pages === undefined) return { steps: read(input) };
+  if (asStored && source !== 'jpg' && options.pages === undefined) return { steps: read(input) };
   const pages = `${scratch}/pages.tiff`;
   const prepare = {
     run: 'convert',

@@ -9,6 +9,11 @@ export const FormatTarget = z.object({
     .optional()
     .describe('Options of this target that have no effect from this source; with `expand=options` or `from`'),
   loses: z.array(z.string()).optional().describe('What the result lacks; with `expand=options` or `from`'),
+  rank: z
+    .number()
+    .int()
+    .optional()
+    .describe('How good the way is: 90 faithful, 70 good, 50 usable, 30 a last resort; with `expand=options` or `from`'),
 });
 
 export const FormatSource = z.object({
@@ -27,6 +32,27 @@ export const FormatEngine = z.object({
     .optional()
     .describe('The versions with which the test suite proved its conversions, if this is none of them (major.minor, by Debian release)'),
 });
+
+export const FormatStep = z.object({
+  engine: z.string().describe('Engine of this step, as `GET /api/v1/formats` has it'),
+  name: z.string(),
+  version: z.string().describe('Version in this installation; empty if it could not be read'),
+  from: z.string(),
+  to: z.string(),
+  rank: z.number().int(),
+  loses: z.array(z.string()).describe('What this step does not keep'),
+});
+
+export const FormatWay = z.object({
+  from: z.string().describe('Canonical extension'),
+  to: z.string(),
+  toolchain: z.string().describe('The toolchain whose workers convert it'),
+  rank: z.number().int().describe('How good the worst step is: 90 faithful, 70 good, 50 usable, 30 a last resort'),
+  steps: z.array(FormatStep).min(1).describe('In order; options that only another way honours may lead that way'),
+  loses: z.array(z.string()),
+  options: z.record(z.string(), z.looseObject({})).describe('Each option that has an effect, with its JSON Schema'),
+});
+export type FormatWay = z.infer<typeof FormatWay>;
 
 export const FormatList = z.object({
   sources: z.array(FormatSource),

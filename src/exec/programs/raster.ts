@@ -1,12 +1,14 @@
 /**
  * Reads pictures that no program of the image has a reader for.
  *
- *   raster.ts inspect INPUT.(dds|jls|xcf|fits|psd|psb)
+ *   raster.ts inspect INPUT.(dds|jls|xcf|fits|psd|psb|cal)
  *   raster.ts decode INPUT.(dds|jls|xcf|fits|psd|psb) OUTPUT.png
+ *   raster.ts unwrap INPUT.cal OUTPUT.tiff
  *
  * `inspect` prints a line of JSON: `{"width", "height"}`, px; of a Photoshop file also what `photoshopFacts` says. Where a picture is refused, the answer says why.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { calsHeader, tiffOfCals } from './raster/cals.ts';
 import { decodeDds, surfaceOf } from './raster/dds.ts';
 import { decodeFits, pictureIn } from './raster/fits.ts';
 import { decodeJpegLs, frameOf } from './raster/jpeg-ls.ts';
@@ -21,7 +23,9 @@ const MAX_PIXELS = 100_000_000;
 
 interface Reader {
   readonly size: (bytes: Buffer) => { readonly width: number; readonly height: number };
-  readonly decode: (bytes: Buffer) => Raster;
+  readonly decode?: (bytes: Buffer) => Raster;
+  /** To a TIFF. */
+  readonly unwrap?: (bytes: Buffer) => Buffer;
   /** For the inspection; unset: its size. */
   readonly facts?: (bytes: Buffer) => object;
 }
@@ -35,6 +39,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   fits: { size: pictureIn, decode: decodeFits },
   psd: PHOTOSHOP,
   psb: PHOTOSHOP,
+  cal: { size: calsHeader, unwrap: tiffOfCals },
 };
 
 const [verb = '', input = '', output = ''] = process.argv.slice(2);
@@ -49,7 +54,12 @@ await answering(async () => {
     process.stdout.write(`${JSON.stringify(reader.facts?.(bytes) ?? { width, height })}\n`);
     return [];
   }
-  const raster = reader.decode(bytes);
+  if (reader.unwrap !== undefined) {
+    writeFileSync(output, reader.unwrap(bytes));
+    return [];
+  }
+  const raster = reader.decode?.(bytes);
+  if (raster === undefined) throw new Error(`nothing decodes ${input}`);
   await writePng(output, withoutIdleAlpha(raster));
   return raster.warnings ?? [];
 });

@@ -31,16 +31,29 @@ const UNCOLOURED = 'The photo is black and white: it was enhanced, not coloured.
 /** How far non-local means look, px: half a second a megapixel, and two. */
 const [NEAR, FAR] = [2, 5];
 
+/** The progress of a part of the work. */
+const within =
+  (from: number, to: number) =>
+  (fraction: number): void =>
+    progress(from + fraction * (to - from));
+
+/** Tells how much of the work is done with a step of it. */
+function done<T>(fraction: number, result: T): T {
+  progress(fraction);
+  return result;
+}
+
 function enhance(picture: Picture): Picture {
-  const { picture: clean, noise } = denoised(picture, NEAR, progress);
-  return sharpened(withLocalContrast(levelled(balanced(clean)), 2, 0.35), 0.6, noise);
+  const { picture: clean, noise } = done(0.5, denoised(picture, NEAR, within(0, 0.5)));
+  const even = done(0.7, levelled(done(0.6, balanced(clean))));
+  return done(1, sharpened(done(0.85, withLocalContrast(even, 2, 0.35)), 0.6, noise));
 }
 
 function restore(picture: Picture): Picture {
-  const { mask, count } = scratchesOf(picture);
-  const whole = count === 0 || count > mask.length / 4 ? picture : fillSmoothly(picture, mask);
-  const { picture: clean, noise } = denoised(whole, FAR, progress);
-  return sharpened(levelled(balanced(clean)), 0.4, noise);
+  const { mask, count } = done(0.2, scratchesOf(picture));
+  const whole = done(0.3, count === 0 || count > mask.length / 4 ? picture : fillSmoothly(picture, mask));
+  const { picture: clean, noise } = done(0.8, denoised(whole, FAR, within(0.3, 0.8)));
+  return done(1, sharpened(done(0.9, levelled(done(0.85, balanced(clean)))), 0.4, noise));
 }
 
 function fill(picture: Picture, hole: readonly string[]): Picture | undefined {

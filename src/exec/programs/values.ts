@@ -1,5 +1,6 @@
 /**
- * Data from one syntax to another: CSV, TSV, JSON, JSON Lines, YAML, TOML and XML; tables of dBASE, which are no text, are only read.
+ * Data from one syntax to another: CSV, TSV, JSON, JSON Lines, YAML, TOML and XML; tables of dBASE, which are no text, are only read. Rows of CSV and TSV
+ * also become tables of Markdown.
  *
  *   values.ts INPUT SOURCE OUTPUT TARGET (as_written|auto) [CHARSET]
  *
@@ -9,11 +10,12 @@
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { answering, lossy } from './values/answer.ts';
+import { answering, lossy, type Told } from './values/answer.ts';
 import { decodeText, toldOf } from './values/charset.ts';
 import { readDbase, type TableRead } from './values/dbase.ts';
 import { json, jsonl } from './values/json.ts';
-import { csv, tsv } from './values/rows.ts';
+import { tablesOf } from './values/markdown-tables.ts';
+import { csv, rowsIn, tsv } from './values/rows.ts';
 import type { Syntax } from './values/syntax.ts';
 import { toml } from './values/toml.ts';
 import { beyond, fieldsFrom } from './values/value.ts';
@@ -31,11 +33,12 @@ const [input = '', source = '', output = '', target = '', types = 'as_written', 
 if (input === '--version') process.stdout.write(`values ${VERSION}\n`);
 else
   await answering(() => {
-    const to = SYNTAXES[target];
-    if (to === undefined) throw new Error(`no syntax: ${target}`);
     const files = filesOf(input);
     const size = files.reduce((sum, path) => sum + statSync(path).size, 0);
     if (size > MOST_BYTES) throw beyond('bytes of data', MOST_BYTES, size);
+    if (target === 'md') return writeTables(files);
+    const to = SYNTAXES[target];
+    if (to === undefined) throw new Error(`no syntax: ${target}`);
     const found = files.map((path) => ({ name: sheetOf(path), ...readFile(path) }));
     const [only] = found;
     const value = found.length === 1 && only !== undefined ? only.value : fieldsFrom(found.map(({ name, value }) => [name, value]));
@@ -43,6 +46,15 @@ else
     writeFileSync(output, written.text);
     return [...found.flatMap(({ told }) => told), ...lossy(written.warnings)];
   });
+
+function writeTables(files: readonly string[]): Told[] {
+  const sheets = files.map((path) => {
+    const decoded = decodeText(readFileSync(path), [], charset);
+    return { name: sheetOf(path), decoded, ...rowsIn(decoded.text, source === 'tsv' ? '\t' : '') };
+  });
+  writeFileSync(output, tablesOf(sheets));
+  return sheets.flatMap(({ decoded, warnings }) => [...toldOf(decoded), ...lossy(warnings)]);
+}
 
 function readFile(path: string): TableRead {
   const [table, from] = [TABLES[source], SYNTAXES[source]];

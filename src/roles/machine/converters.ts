@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { type Engine, modelsOf } from '../../catalog/engine.ts';
 import { engines } from '../../catalog/engines.gen.ts';
+import { noSuchModel } from '../../catalog/listed-tool.ts';
 import { servedIn, workingCatalog } from '../../catalog/live.ts';
 import type { Config } from '../../config.ts';
 import { type Toolchain, toolchains } from '../../contracts/toolchains.ts';
@@ -105,9 +106,7 @@ export async function openConverters(
     throw cause instanceof SpawnFailed ? new CannotStart(`${cause.message}: the versions of converters cannot be read`, { cause }) : cause;
   });
   const why = new Map([
-    ...modelless.map(
-      ({ engine, lacking }) => [engine.id, `the model ${lacking} is not installed (filemill models pull ${lacking})`] as const,
-    ),
+    ...modelless.map(({ engine, lacking }) => [engine.id, noSuchModel(lacking)] as const),
     ...unserved.map(({ id }) => [id, `this server has only the toolchains ${served.join(', ')} (worker.toolchains)`] as const),
     ...offline.map(({ id }) => [id, 'fetching by URL is disabled (fetch.rest)'] as const),
   ]);

@@ -9,7 +9,7 @@ import { engines } from '../../../src/catalog/engines.gen.ts';
 import type { OptionName } from '../../../src/catalog/options/options.ts';
 import { proved } from '../../../src/catalog/proved.gen.ts';
 import { ignoredOptions } from '../../../src/catalog/route.ts';
-import { FormatList } from '../../../src/contracts/api/formats.ts';
+import { FormatList, FormatWay } from '../../../src/contracts/api/formats.ts';
 import { type Service, startService } from '../../kit/service.ts';
 
 interface Sent {
@@ -191,6 +191,24 @@ describe('the list of formats', () => {
   it('has no target of an engine that is not there', async () => {
     const known = createCatalog(engines.filter(({ name }) => name !== 'FFmpeg').map((engine) => ({ engine, version: '1.0' })));
     expect((await describeFormats(known)).sources.map(({ format }) => format)).not.toContain('mp4');
+  });
+
+  it('explains one pair: the steps with their engines, what each loses, and the options', async () => {
+    const explained = async (path: string) => {
+      const { body, status } = await get(`/api/v1/formats/${path}`);
+      return { status, ...(JSON.parse(String(body)) as { data: unknown; error?: { code: string; details: Record<string, unknown> } }) };
+    };
+    const way = FormatWay.parse((await explained('docx/mobi')).data);
+    expect(way.steps.map(({ engine, from, to }) => [engine, from, to])).toEqual([
+      ['pandoc', 'docx', 'epub'],
+      ['calibre', 'epub', 'mobi'],
+    ]);
+    expect(way).toMatchObject({ from: 'docx', to: 'mobi', toolchain: 'office', rank: Math.min(...way.steps.map(({ rank }) => rank)) });
+    expect(way.loses).toEqual([...new Set(way.steps.flatMap(({ loses }) => loses))]);
+    expect(FormatWay.parse((await explained('JPEG/webp')).data).options).toHaveProperty('img_quality');
+    expect(await explained('png/mp3')).toMatchObject({ status: 400, error: { code: 'INVALID_FORMAT', details: { from: 'png' } } });
+    expect(await explained('nothing/png')).toMatchObject({ status: 400, error: { code: 'INVALID_OPTION', details: { option: 'from' } } });
+    expect(await explained('png/nothing')).toMatchObject({ status: 400, error: { details: { option: 'to' } } });
   });
 
   it('was proved with a version of every engine that tells one', () => {

@@ -170,7 +170,7 @@ describe('colours', () => {
 
   it.each([true, false])('of a CMYK JPEG (profile: %s) become those of the screen', async (profile) => {
     const file = await inCmyk(await aFolder(), profile);
-    for (const target of ['png', 'jpg', 'bmp', 'pdf', 'webp', 'qoi', 'jls', 'exr'])
+    for (const target of ['png', 'jpg', 'bmp', 'pdf', 'webp', 'qoi', 'jls', 'exr', 'jxl'])
       await expectQuarters((await to(file, target)).path, target, 48);
   });
 
@@ -216,6 +216,24 @@ describe('transparency', () => {
         found.pixels[(Math.floor(found.height * 0.4) * found.width + Math.floor(found.width * x)) * 4 + 3] ?? -1;
       expect([opacity(0.25), opacity(0.75)], target).toEqual([0, 255]);
     }
+  });
+
+  it.each(['jp2', 'psd'])('of a PNG with few colours is the same in %s, read again', async (target) => {
+    const folder = await aFolder();
+    const half = ['-size', '96x64', 'xc:#d02030', '-alpha', 'set', '-channel', 'A', '-evaluate', 'set', '50%', '+channel', '-depth', '8'];
+    const file = join(folder, 'few.png');
+    await run('/usr/bin/convert-im6.q16', [...half, `png:${file}`]);
+    const { path } = await to(file, target);
+    const [found] = await decode((await to(path, 'png')).path, 'png');
+    expect(Math.abs((found?.pixels[3] ?? 0) - 128)).toBeLessThan(3);
+  });
+
+  it('of the main picture alone is said where a HEIC has several', async () => {
+    const folder = await aFolder();
+    const pictures = await Promise.all(['a.png', 'b.png'].map((name) => picture(folder, name)));
+    const file = join(folder, 'two.heic');
+    await run('/usr/bin/heif-enc', ['-o', file, ...pictures]);
+    for (const target of ['png', 'jpg', 'pdf']) expect(codes((await to(file, target)).job)).toEqual(['main_picture_only']);
   });
 
   it.each(['jpg', 'bmp', 'ppm', 'webp', 'tiff'])('of a HEIC is kept in %s, or laid on white', async (target) => {
@@ -311,6 +329,11 @@ describe('a picture as other programs write it', () => {
   it.each([
     ['png', []],
     ['webp', ['-interlace', 'Plane']],
+    ['bmp', []],
+    ['tga', ['-interlace', 'Plane']],
+    ['heic', []],
+    ['jxl', []],
+    ['pdf', []],
   ] as const)('is converted to %s from a JPEG without its end, with a warning', async (target, interlace) => {
     const folder = await aFolder();
     const file = await picture(folder, 'cut.jpg', ['-resize', '960x640!', '-quality', '90', ...interlace]);

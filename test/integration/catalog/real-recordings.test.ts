@@ -90,6 +90,18 @@ describe('sound', () => {
     expect((await probe((await to(file, 'mp3')).path)).streams).toMatchObject([{ codec_name: 'mp3', channels: 2 }]);
   });
 
+  it('of six channels becomes two in MP3, and says so; its artist goes along to AIFF', async () => {
+    const folder = await aFolder();
+    const file = join(folder, 'six.flac');
+    const tone = ['-f', 'lavfi', '-i', 'sine=440:d=1', '-ac', '6'];
+    await promisify(execFile)('ffmpeg', ['-v', 'error', '-y', ...tone, '-metadata', 'artist=Anna Other', file]);
+    const { job } = await convertTo(service.url, folder, file, 'mp3');
+    expect(job.warnings).toEqual([{ code: 'lossy', message: 'The 6 channels of the recording were mixed to 2.' }]);
+    const { path } = await convertTo(service.url, folder, file, 'aiff');
+    const { stdout } = await promisify(execFile)('ffprobe', ['-v', 'error', '-show_entries', 'format_tags=artist', '-of', 'csv=p=0', path]);
+    expect(stdout.trim()).toBe('Anna Other');
+  });
+
   it('of 24 bits is the same bit by bit in FLAC and back in WAV', async () => {
     const file = await sampled(await aFolder(), 'pcm_s24le');
     const { path } = await to(file, 'flac');

@@ -1,6 +1,6 @@
 /** What the tools for photos do without any model, over HTTP: each has to bring a photo that was made worse nearer to what it was. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -181,6 +181,14 @@ describe('enhance-photo', () => {
     const { path, job } = await use('enhance-photo', dull);
     expect(await psnr(path, photo)).toBeGreaterThan((await psnr(dull, photo)) + 3);
     expect(job.warnings).toEqual([]);
+  });
+
+  it('does what it can with a JPEG without its end, and says so', async () => {
+    const whole = await readFile(await made('whole.jpg', photo, '-quality', '90'));
+    const cut = join(home, 'cut.jpg');
+    await writeFile(cut, whole.subarray(0, whole.length * 0.7));
+    for (const slug of ['enhance-photo', 'upscale-image', 'restore-old-photo'])
+      expect((await use(slug, cut)).job.warnings.map(({ code }) => code)).toContain('file_cut_off');
   });
 
   it.each([

@@ -282,6 +282,13 @@ describe('vocal-remover', () => {
     expect(sum(rest, sung)).toEqual(song);
   });
 
+  it('mixes further channels to two, and says so', async () => {
+    const six = join(home, 'six.flac');
+    await run('ffmpeg', ['-v', 'error', '-y', '-i', await recorded('two.wav', song, 2), '-ac', '6', six]);
+    const { job } = await use('vocal-remover', six);
+    expect(job.warnings).toEqual([{ code: 'lossy', message: 'The 6 channels of the recording were mixed to 2.' }]);
+  });
+
   it.each([
     ['one channel', () => recorded('mono.wav', voice, 1), /mono/],
     ['two channels that are the same', () => recorded('same.wav', voices, 2), /Both channels are the same/],

@@ -28,6 +28,8 @@ export async function judge(path: string, format: string, seed: string, from?: s
   if (cited) expect(text).toContain(String(content.total));
   if (!placed && !WITHOUT_NUMBERS.has(format))
     expectInOrder(text, (cited ? content.numbers : [...content.numbers, content.total]).map(String), `numbers in ${format}`);
+  // A row of a sheet is one of the table, each cell in its column.
+  if (format === 'md' && from !== undefined && SHEETS.has(from)) expect(raw, 'a table in md').toMatch(/^\| [^|\n]+ \| \d+ \| \d+ \|$/m);
   if (from === undefined || !STRUCTURED.has(from)) return;
   if (!WITHOUT_GREEK.has(format)) expect(text, `letters beyond Latin in ${format}`).toContain(GREEK);
   for (const [what, pattern] of Object.entries(STRUCTURE[format] ?? {})) expect(raw, `a ${what} in ${format}`).toMatch(pattern);
@@ -60,6 +62,7 @@ const WITHOUT_NUMBERS = new Set(['xls', 'opml']);
 const WITHOUT_GREEK = new Set(['pdf', 'doc', 'xls', 'ppt', 'man', 'pmlz', 'prc']);
 /** Lists of references, which a style sets in its own way. */
 const REFERENCES = new Set(['bib', 'csljs']);
+const SHEETS = new Set(['xlsx', 'xls', 'ods', 'fods', 'csv', 'tsv']);
 /** Sources whose fixture has a heading and a table that every engine understands. */
 const STRUCTURED = new Set([
   'docx',
@@ -99,7 +102,7 @@ const STRUCTURE: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
   tei: { heading: /<head>/, table: /<table>/ },
   icml: { heading: /AppliedParagraphStyle="ParagraphStyle\/Header1"/, table: /<Table\b/ },
   texi: { heading: /^@(chapter|section|unnumbered)/m, table: /^@multitable/m },
-  ctx: { heading: /\\(start)?(chapter|section)\b/, table: /\\start(xtable|placetable|table)/ },
+  ctx: { heading: /\\(start)?(chapter|section)(level)?\b/, table: /\\start(xtable|placetable|table)/ },
   ms: { heading: /^\.(SH|NH)/m, table: /^\.TS/m },
   jira: { heading: /^h1\. /m, table: /^\|\|?/m },
   doku: { heading: /^={6} .* ={6}$/m, table: /^[|^].*[|^]$/m },

@@ -169,6 +169,7 @@ export const texts: CatalogTexts = {
     names_changed: 'Einige Namen stehen unter Windows für Geräte: Sie beginnen im Ergebnis mit „_“.',
     names_guessed: 'Die Kodierung einiger Namen ist nicht bekannt; sie wurden als Codepage 437 gelesen.',
     little_speech: 'In der Aufnahme wurde kaum Sprache gefunden. Für Musik und andere Klänge passt das Modell „classical“.',
+    main_picture_only: 'Die Datei enthält {1} Bilder: Das Ergebnis ist das Hauptbild.',
     no_speech: 'In der Aufnahme wurde keine Sprache gefunden.',
     no_subject: 'Auf dem Bild hebt sich nichts vom Hintergrund ab: Sehen Sie sich das Ergebnis an.',
     not_colourised: 'Das Foto wurde nicht koloriert: Das Modell dafür ist nicht installiert.',
@@ -300,6 +301,7 @@ export const texts: CatalogTexts = {
     'when each line ends': 'wann jede Zeile endet',
   },
   remarks: {
+    'The {1} channels of the recording were mixed to {2}.': 'Die {1} Kanäle der Aufnahme wurden auf {2} gemischt.',
     'Some layers change those below them in ways that are not converted: they cover them instead.':
       'Einige Ebenen verändern die darunter auf eine Weise, die nicht umgewandelt wird: Sie verdecken sie stattdessen.',
     'A quotation mark in the table has no end, or text behind it.':

@@ -167,6 +167,7 @@ export const texts: CatalogTexts = {
     names_changed: 'Algunos nombres son de dispositivos en Windows: en el resultado empiezan por «_».',
     names_guessed: 'No se conoce la codificación de algunos nombres; se han leído como página de códigos 437.',
     little_speech: 'Apenas se ha encontrado voz en la grabación. Para música y otros sonidos sirve el modelo «classical».',
+    main_picture_only: 'El archivo contiene {1} imágenes: el resultado es la principal.',
     no_speech: 'No se ha encontrado voz en la grabación.',
     no_subject: 'Nada destaca del fondo en la imagen: revise el resultado.',
     not_colourised: 'La foto no se ha coloreado: el modelo para ello no está instalado.',
@@ -296,6 +297,7 @@ export const texts: CatalogTexts = {
     'when each line ends': 'cuándo termina cada línea',
   },
   remarks: {
+    'The {1} channels of the recording were mixed to {2}.': 'Los {1} canales de la grabación se mezclaron en {2}.',
     'Some layers change those below them in ways that are not converted: they cover them instead.':
       'Algunas capas cambian las de abajo de un modo que no se convierte: en su lugar las cubren.',
     'A quotation mark in the table has no end, or text behind it.': 'Unas comillas de la tabla no se cierran, o las sigue un texto.',

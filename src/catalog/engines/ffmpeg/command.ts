@@ -32,6 +32,8 @@ export function command({ task, timeline, inputs = [], encode, full, to }: Comma
       ...(full && DEMUXERS[task.source] === 'mov' ? ['-fflags', '+discardcorrupt'] : []),
       ...demuxerArguments(task.source),
       ...(timeline.late ? [] : timeline.args),
+      // Version 7.1's own decoder makes a recording twice as long.
+      ...(task.source === 'spx' ? ['-c:a', 'libspeex'] : []),
       ...['-i', task.input],
       ...inputs,
       ...(timeline.late ? timeline.args : []),

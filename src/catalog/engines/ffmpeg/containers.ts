@@ -63,7 +63,8 @@ export const AUDIO: Readonly<Record<string, AudioContainer>> = {
   aac: { muxer: ['-f', 'adts'], holds: ['aac'], encode: 'aac' },
   ac3: { muxer: ['-f', 'ac3'], holds: ['ac3'], encode: 'ac3' },
   eac3: { muxer: ['-f', 'eac3'], holds: ['eac3'], encode: 'eac3' },
-  aiff: { muxer: ['-f', 'aiff'], holds: PCM_BIG, encode: 'pcmBig' },
+  // Titles that AIFF has no chunk for go into a tag of ID3.
+  aiff: { muxer: ['-write_id3v2', '1', '-f', 'aiff'], holds: PCM_BIG, encode: 'pcmBig' },
   wma: { muxer: ['-f', 'asf'], holds: ['wmav1', 'wmav2', 'wmapro', 'wmalossless'], encode: 'wma' },
   mka: {
     muxer: ['-f', 'matroska'],

@@ -1,4 +1,5 @@
 /** The encoders: what each supports, and its arguments for a quality. Presets favour speed, since clients wait for conversions. */
+import type { EngineWarning } from '../../engine.ts';
 import type { AudioStream } from './streams.ts';
 
 export interface AudioEncoder {
@@ -117,6 +118,12 @@ export interface AudioSettings {
   readonly bitrate?: number | undefined;
 }
 
+/** @param channels of the source @param kept of the result */
+export const mixed = (channels: number, kept: number): readonly EngineWarning[] =>
+  kept < channels ? [{ code: 'lossy', message: `The ${channels} channels of the recording were mixed to ${kept}.` }] : [];
+
+export const mostChannels = (id: AudioEncoderId): number => AUDIO_ENCODERS[id].maxChannels;
+
 /** Arguments that encode one audio stream. The source's rate, channels and precision are kept if the encoder supports them. */
 export function encodeAudio(id: AudioEncoderId, stream: AudioStream, settings: AudioSettings): readonly string[] {
   const row: AudioEncoder = AUDIO_ENCODERS[id];
@@ -233,7 +240,8 @@ export function encodeAtRate(id: VideoEncoderId, kbits: number): readonly string
     case 'av1':
       return ['-c:v', 'libsvtav1', '-preset', '10', ...rate];
     case 'theora':
-      return ['-c:v', 'libtheora', ...rate];
+      // With fewer keyframes, version 7.1 leaves frames out that are as those before them, and the end of a still scene with them.
+      return ['-c:v', 'libtheora', '-g', '4', ...rate];
     default:
       return ['-c:v', CODEC_NAMES[id], ...rate];
   }

@@ -4,7 +4,7 @@ import type { Plan, ProcessStep, Task } from '../../engine.ts';
 import { progressTold } from '../../planning/told.ts';
 import { command, THREADS } from './command.ts';
 import { AUDIO } from './containers.ts';
-import { encodeAudio } from './encoders.ts';
+import { encodeAudio, mixed } from './encoders.ts';
 import { mediaOf } from './streams.ts';
 import { timeline } from './timeline.ts';
 
@@ -67,5 +67,6 @@ export function planSeparated(task: Task): Plan {
       `${output}/${name}.${target}`,
     ],
   });
-  return { steps: [decode, split, encode('vocals'), encode('instrumental')] };
+  const warnings = mixed(sound.channels, 2);
+  return { steps: [decode, split, encode('vocals'), encode('instrumental')], warnings };
 }

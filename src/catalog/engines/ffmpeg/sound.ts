@@ -4,7 +4,7 @@ import type { EngineWarning, Plan, Task } from '../../engine.ts';
 import type { OptionName, Options } from '../../options/options.ts';
 import { command, dropped, tags } from './command.ts';
 import { AUDIO, type AudioContainer } from './containers.ts';
-import { AUDIO_ENCODERS, type AudioEncoder, type AudioSettings, encodeAudio } from './encoders.ts';
+import { AUDIO_ENCODERS, type AudioEncoder, type AudioSettings, encodeAudio, mixed, mostChannels } from './encoders.ts';
 import { type AudioStream, mediaOf } from './streams.ts';
 import { timeline } from './timeline.ts';
 
@@ -33,10 +33,16 @@ export function planSound(task: Task, container: AudioContainer | undefined = AU
     Object.values(settings).some((value) => value !== undefined) ||
     options.mp3_mode !== undefined ||
     options.mp3_quality !== undefined;
+  const isEncoded = change || !container.holds.includes(stream.codec);
   const cover =
     container.cover && !options.strip_metadata ? media.covers.find(({ codec }) => codec === 'mjpeg' || codec === 'png') : undefined;
   return {
-    warnings: [...time.warnings, ...ofAnotherMode(target, options), ...dropped(media.covers.length - (cover === undefined ? 0 : 1))],
+    warnings: [
+      ...time.warnings,
+      ...ofAnotherMode(target, options),
+      ...dropped(media.covers.length - (cover === undefined ? 0 : 1)),
+      ...(isEncoded && settings.channels === undefined ? mixed(stream.channels, mostChannels(container.encode)) : []),
+    ],
     steps: [
       command({
         task,
@@ -48,7 +54,7 @@ export function planSound(task: Task, container: AudioContainer | undefined = AU
           ...(cover === undefined ? ['-vn'] : ['-map', `0:${cover.index}`, '-c:v', 'copy', '-disposition:v:0', 'attached_pic']),
           ...['-sn', '-dn'],
           ...tags(task.source, stream.index, options.strip_metadata),
-          ...(change || !container.holds.includes(stream.codec) ? encoded(target, container, stream, settings, options) : ['-c:a', 'copy']),
+          ...(isEncoded ? encoded(target, container, stream, settings, options) : ['-c:a', 'copy']),
           ...container.muxer,
         ],
         to: `${output}/out.${target}`,

@@ -23,6 +23,8 @@ interface Writer {
   /** Arguments just before the output. */
   readonly encode?: readonly string[];
   readonly quality?: true;
+  /** With fewer bits a sample it writes opacities that are not those of the picture. */
+  readonly eightBits?: true;
   readonly many?: 'pages' | 'frames';
   readonly rank: number;
   readonly loses?: readonly string[];
@@ -62,7 +64,6 @@ export const READERS: Readonly<Record<string, Reader>> = {
   jng: first('jng'),
   dcx: { coder: 'dcx', takes: 'pages' },
   cin: first('cin'),
-  cal: first('cals'),
   jbig: first('jbig'),
   wbmp: first('wbmp'),
   xwd: first('xwd'),
@@ -80,6 +81,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
   j2k: first('j2k'),
 };
 
+/** Photoshop's files with a palette are read by few: version 6 cannot read its own, and version 7 writes them for pictures of few colours. */
+const NO_PALETTE = ['-evaluate', 'add', '0'] as const;
 /** Dithers to pure black and white, the colours of this pattern: `-monochrome` first picks two greys and loses shades. */
 const BILEVEL = ['-colorspace', 'Gray', '-dither', 'FloydSteinberg', '-remap', 'pattern:gray50'] as const;
 const BLACK_AND_WHITE = { alpha: false, rank: 70, encode: BILEVEL, loses: ['colour', 'shades of grey'] } as const;
@@ -91,7 +94,7 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   webp: { coder: 'webp', alpha: true, rank: 65, quality: true, many: 'frames' },
   gif: { coder: 'gif', alpha: true, rank: 55, many: 'frames', loses: ['colours beyond 256'] },
   tiff: { coder: 'tiff', alpha: true, rank: 70, many: 'pages', encode: ['-compress', 'LZW'] },
-  jp2: { coder: 'jp2', alpha: true, rank: 70, quality: true },
+  jp2: { coder: 'jp2', alpha: true, rank: 70, quality: true, eightBits: true },
   // Every program reads version 3; later ones have transparency that most programs ignore.
   bmp: { coder: 'bmp3', alpha: false, rank: 70 },
   ico: { coder: 'ico', alpha: true, rank: 70 },
@@ -102,7 +105,7 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   pam: { coder: 'pam', alpha: true, rank: 70 },
   // Readers disagree about palettes of two colours.
   pcx: { coder: 'pcx', alpha: false, rank: 70, encode: ['-type', 'TrueColor'] },
-  psd: { coder: 'psd', alpha: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None'] },
+  psd: { coder: 'psd', alpha: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None', ...NO_PALETTE] },
   xbm: { coder: 'xbm', alpha: false, rank: 70, encode: BILEVEL, loses: ['colour', 'shades of grey'] },
   xpm: { coder: 'xpm', alpha: true, rank: 70, encode: ['-depth', '8'] },
   dds: { coder: 'dds', alpha: true, rank: 60, encode: ['-define', 'dds:mipmaps=0'], loses: ['fine shades (block compression)'] },
@@ -117,7 +120,8 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   jng: { coder: 'jng', alpha: true, rank: 60, quality: true },
   dcx: { coder: 'dcx', alpha: false, rank: 60, many: 'pages', encode: ['-type', 'TrueColor'] },
   cin: { coder: 'cin', alpha: false, rank: 60 },
-  cal: { coder: 'cals', ...BLACK_AND_WHITE },
+  // Version 7 writes black for white otherwise.
+  cal: { coder: 'cals', ...BLACK_AND_WHITE, encode: [...BILEVEL, '-define', 'tiff:photometric=min-is-white'] },
   jbig: { coder: 'jbig', ...BLACK_AND_WHITE },
   wbmp: { coder: 'wbmp', ...BLACK_AND_WHITE },
   art: { coder: 'art', ...BLACK_AND_WHITE },
@@ -130,7 +134,6 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   mtv: { coder: 'mtv', alpha: false, rank: 60 },
   aai: { coder: 'aai', alpha: true, rank: 60 },
   avs: { coder: 'avs', alpha: true, rank: 60 },
-  // With a palette it writes a file that it cannot read.
-  psb: { coder: 'psb', alpha: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None', '-type', 'TrueColorMatte'] },
-  j2k: { coder: 'j2k', alpha: false, rank: 60, quality: true },
+  psb: { coder: 'psb', alpha: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None', ...NO_PALETTE] },
+  j2k: { coder: 'j2k', alpha: false, rank: 60, quality: true, eightBits: true },
 };

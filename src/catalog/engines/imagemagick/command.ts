@@ -1,6 +1,6 @@
 /** Builds the ImageMagick command of a task: reading, editing and flattening. */
 
-import type { EngineWarning, Task } from '../../engine.ts';
+import type { EngineWarning, Facts, Task } from '../../engine.ts';
 import { choosePages } from '../../options/pages.ts';
 import { READERS } from './coders.ts';
 import { edits } from './edits.ts';
@@ -37,9 +37,15 @@ export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' 
         ],
       };
     default:
-      return { indices: [0], warnings: [] };
+      return { indices: [0], warnings: mainPictureOnly(facts) };
   }
 }
+
+/** A HEIC may contain several pictures, of which one is meant to be shown. @param facts as `heif.ts` reads them */
+export const mainPictureOnly = ({ pictures }: Facts): readonly EngineWarning[] =>
+  pictures === undefined
+    ? []
+    : [{ code: 'main_picture_only', message: `The file contains ${String(pictures)} pictures: the result is the main one.` }];
 
 /** Arguments for what ImageMagick does not know of the picture. */
 export interface Unread {
@@ -67,6 +73,7 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
     width: edited.width,
     height: edited.height,
     alpha: frame.alpha,
+    shallow: frame.shallow === true,
     density: frame.density,
     args: [
       ...IMAGEMAGICK_LIMITS,

@@ -2,6 +2,7 @@
 import { MAX_PAGES } from '../../bounds.ts';
 import type { Conversation, EngineWarning, ProgramAnswer } from '../../engine.ts';
 import { CARRIER } from '../../planning/exif.ts';
+import { CUT_JPEG } from '../../planning/noticed.ts';
 import { colours, edit } from './edit.ts';
 import { boundPixels, look, type OpenedFirst, openAgain } from './open.ts';
 import { cut, runPipeline, UNCHANGED } from './pipeline.ts';
@@ -20,18 +21,13 @@ export function* conversationAbout(request: ImageRequest): Conversation {
       return { ok: true, warnings: yield* convert(new Session(), request) } satisfies ProgramAnswer;
     } catch (error) {
       if (!(error instanceof PictureRefusal && /premature end of JPEG/i.test(error.message))) throw error;
-      return { ok: true, warnings: [CUT, ...(yield* convert(new Session(), { ...request, cut: true }))] } satisfies ProgramAnswer;
+      return { ok: true, warnings: [CUT_JPEG, ...(yield* convert(new Session(), { ...request, cut: true }))] } satisfies ProgramAnswer;
     }
   } catch (error) {
     if (error instanceof PictureRefusal) return error.answer;
     throw error;
   }
 }
-
-const CUT: EngineWarning = {
-  code: 'file_cut_off',
-  message: 'The end of the JPEG is missing: the missing part of the picture is grey or coarse.',
-};
 
 function* convert(session: Session, request: ImageRequest): Talk<EngineWarning[]> {
   const found = yield* look(session, request);

@@ -3,19 +3,25 @@ import papa from 'papaparse';
 import { recordsOf, rowsOf } from './records.ts';
 import { asWritten, type Syntax } from './syntax.ts';
 
+/** As they stand there, without the empty ones. */
+export function rowsIn(
+  text: string,
+  separator: string,
+): { readonly rows: readonly (readonly string[])[]; readonly warnings: readonly string[] } {
+  const { data, errors } = papa.parse<string[]>(text, {
+    delimiter: separator,
+    delimitersToGuess: [',', ';', '\t', '|'],
+    skipEmptyLines: 'greedy',
+  });
+  const isQuotedWrongly = errors.some(({ type }) => type === 'Quotes');
+  return { rows: data, warnings: isQuotedWrongly ? ['A quotation mark in the table has no end, or text behind it.'] : [] };
+}
+
 /** @param separator between values; of a text that is read, `''`: the one that splits its rows alike */
 const separated = (separator: string, between: string): Syntax => ({
   read: (text, types) => {
-    const { data, errors } = papa.parse<string[]>(text, {
-      delimiter: separator,
-      delimitersToGuess: [',', ';', '\t', '|'],
-      skipEmptyLines: 'greedy',
-    });
-    const isQuotedWrongly = errors.some(({ type }) => type === 'Quotes');
-    return {
-      value: recordsOf(data, types),
-      warnings: isQuotedWrongly ? ['A quotation mark in the table has no end, or text behind it.'] : [],
-    };
+    const { rows, warnings } = rowsIn(text, separator);
+    return { value: recordsOf(rows, types), warnings };
   },
   write: (value) => {
     const { names, rows, nested } = rowsOf(value);

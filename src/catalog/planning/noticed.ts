@@ -1,0 +1,13 @@
+/** What programs note about a file that they convert all the same. */
+import type { EngineWarning } from '../engine.ts';
+
+export const CUT_JPEG: EngineWarning = {
+  code: 'file_cut_off',
+  message: 'The end of the JPEG is missing: the missing part of the picture is grey or coarse.',
+};
+
+/** libjpeg's words for it, whatever program has loaded it. */
+const PREMATURE = 'premature end of jpeg';
+
+/** @param stderr of a program that has succeeded */
+export const noticedIn = (stderr: string): readonly EngineWarning[] => (stderr.toLowerCase().includes(PREMATURE) ? [CUT_JPEG] : []);
