@@ -164,6 +164,9 @@ const quantiser = (crf: number): string => `${Math.min(31, Math.max(1, Math.roun
 /** The scale of the VP and AV1 families goes to 63. */
 const to63 = (crf: number): string => `${Math.round((crf * 63) / 51)}`;
 
+/** With fewer keyframes, version 7.1 leaves frames out that are as those before them, and the end of a still scene with them. */
+const THEORA = ['-c:v', 'libtheora', '-g', '4'];
+
 /** Arguments for constant quality. @param crf 0 (best) to 51, on the scale of libx264 */
 export const VIDEO_ENCODERS: Readonly<Record<VideoEncoderId, (crf: number) => readonly string[]>> = {
   h264: (crf) => ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', `${crf}`],
@@ -175,7 +178,7 @@ export const VIDEO_ENCODERS: Readonly<Record<VideoEncoderId, (crf: number) => re
   av1: (crf) => ['-c:v', 'libsvtav1', '-preset', '10', '-crf', `${Math.max(1, Number(to63(crf)))}`],
   mpeg4: (crf) => ['-c:v', 'mpeg4', '-q:v', quantiser(crf)],
   mpeg2: (crf) => ['-c:v', 'mpeg2video', '-q:v', quantiser(crf)],
-  theora: (crf) => ['-c:v', 'libtheora', '-q:v', `${Math.round(10 - (crf * 10) / 51)}`],
+  theora: (crf) => [...THEORA, '-q:v', `${Math.round(10 - (crf * 10) / 51)}`],
   wmv2: (crf) => ['-c:v', 'wmv2', '-q:v', quantiser(crf)],
   mpeg1: (crf) => ['-c:v', 'mpeg1video', '-q:v', quantiser(crf)],
   mjpeg: (crf) => ['-c:v', 'mjpeg', '-q:v', quantiser(crf)],
@@ -240,8 +243,7 @@ export function encodeAtRate(id: VideoEncoderId, kbits: number): readonly string
     case 'av1':
       return ['-c:v', 'libsvtav1', '-preset', '10', ...rate];
     case 'theora':
-      // With fewer keyframes, version 7.1 leaves frames out that are as those before them, and the end of a still scene with them.
-      return ['-c:v', 'libtheora', '-g', '4', ...rate];
+      return [...THEORA, ...rate];
     default:
       return ['-c:v', CODEC_NAMES[id], ...rate];
   }

@@ -23,7 +23,7 @@ interface Writer {
   /** Arguments just before the output. */
   readonly encode?: readonly string[];
   readonly quality?: true;
-  /** With fewer bits a sample it writes opacities that are not those of the picture. */
+  /** With fewer bits a sample it writes other opacities, or no picture. */
   readonly eightBits?: true;
   readonly many?: 'pages' | 'frames';
   readonly rank: number;
@@ -105,7 +105,7 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   pam: { coder: 'pam', alpha: true, rank: 70 },
   // Readers disagree about palettes of two colours.
   pcx: { coder: 'pcx', alpha: false, rank: 70, encode: ['-type', 'TrueColor'] },
-  psd: { coder: 'psd', alpha: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None', ...NO_PALETTE] },
+  psd: { coder: 'psd', alpha: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None', ...NO_PALETTE], eightBits: true },
   xbm: { coder: 'xbm', alpha: false, rank: 70, encode: BILEVEL, loses: ['colour', 'shades of grey'] },
   xpm: { coder: 'xpm', alpha: true, rank: 70, encode: ['-depth', '8'] },
   dds: { coder: 'dds', alpha: true, rank: 60, encode: ['-define', 'dds:mipmaps=0'], loses: ['fine shades (block compression)'] },
@@ -134,6 +134,6 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   mtv: { coder: 'mtv', alpha: false, rank: 60 },
   aai: { coder: 'aai', alpha: true, rank: 60 },
   avs: { coder: 'avs', alpha: true, rank: 60 },
-  psb: { coder: 'psb', alpha: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None', ...NO_PALETTE] },
+  psb: { coder: 'psb', alpha: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None', ...NO_PALETTE], eightBits: true },
   j2k: { coder: 'j2k', alpha: false, rank: 60, quality: true, eightBits: true },
 };
