@@ -37,7 +37,7 @@ export interface Frame {
   readonly profile: boolean;
   /** More than 16 bits a sample, with which Netpbm's formats would be written, too. */
   readonly deeper?: boolean;
-  /** Fewer than 8 bits a sample. */
+  /** At most 8 bits a sample: version 7 says 8 of fewer. */
   readonly shallow?: boolean;
   /** Pixels per inch; undefined if the file does not state it, or an unlikely value. */
   readonly density: number | undefined;
@@ -74,7 +74,7 @@ export function readPing(stdout: string): Facts {
         onItsSide: ['LeftTop', 'RightTop', 'RightBottom', 'LeftBottom'].includes(orientation),
         profile: profile !== '',
         deeper: Number(depth) > 16,
-        shallow: Number(depth) < 8,
+        shallow: Number(depth) <= 8,
         density: dotsPerInch(Number(resolution), units),
       },
     ];
