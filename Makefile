@@ -110,7 +110,7 @@ unit: node launcher ## Tests that start no server: a minute
 integration: setup test-tools servers ## The others, or some of them: make integration FILES='test/integration/api/http.test.ts'
 	@vitest run --maxWorkers=2 $(or $(FILES),test/integration test/conformance test/cluster)
 
-proved: setup test-tools ## Proves every conversion that is offered, and writes down which, and with which versions of the engines
+proved: setup test-tools ## Proves every conversion that is offered, and writes down which, and with which versions of the engines; PROVE_AT=http://host:8080 RELEASE=trixie: by a service on another Debian
 	@PAIRS=all vitest run test/formats --reporter=default --reporter=json --outputFile.json=.cache/proved-report.json && node scripts/proved.ts
 
 bench: setup test-tools servers ## Measures beside the raw tools, in one run; PART=cluster and the like measure one part

@@ -48,7 +48,7 @@ describe('GET /api/v1/formats', () => {
       expect(options, pair.format).toHaveProperty(pair.format);
       for (const engine of pair.engines) expect(known, engine).toHaveProperty(engine);
     }
-    expect(pairs).toContainEqual({ source: 'docx', format: 'pdf', engines: ['libreoffice'], ignores: expect.any(Array) });
+    expect(pairs).toContainEqual({ source: 'docx', format: 'pdf', engines: ['libreoffice'], rank: 90, ignores: expect.any(Array) });
     expect(options['mp3']?.['mp3_bitrate']).toMatchObject({ type: 'integer', enum: expect.arrayContaining([192]) });
     expect(options['png']?.['img_resize_w']).toMatchObject({ type: 'integer', minimum: 16, maximum: 7680 });
     expect(options['png']).not.toHaveProperty('mp3_mode');
