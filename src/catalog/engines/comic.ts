@@ -1,5 +1,6 @@
 /** Comic books, which are pictures in a ZIP: each becomes a page, by img2pdf, which leaves JPEG and PNG as they are. */
-import { inputLimit } from '../../errors.ts';
+import { z } from 'zod';
+import { conversionFailed, inputLimit } from '../../errors.ts';
 import { MAX_PAGES } from '../bounds.ts';
 import type { Engine, Plan, ProcessStep, Task } from '../engine.ts';
 import { CBZ } from '../known-good.ts';
@@ -30,14 +31,29 @@ export const engine: Engine = {
 /** What `exec/programs/comic.ts` prints. */
 interface Page {
   readonly name: string;
-  readonly decode?: string;
+  readonly decode?: string | undefined;
 }
 
-/** @throws Failure `input_limit` */
+const answer = z.object({
+  pages: z.array(
+    z.object({ name: z.string().regex(/^\d{4}\.[a-z]{3,4}$/), decode: z.enum(['png', 'gif', 'webp', 'bmp', 'tiff']).optional() }),
+  ),
+});
+
+/** A book may have taken the program over: nothing but what it writes is believed. @throws Failure `input_limit`, `corrupt_input` */
 function pagesIn(said: string): readonly Page[] {
-  const { pages } = JSON.parse(said.trimEnd().split('\n').at(-1) ?? '') as { readonly pages: readonly Page[] };
-  if (pages.length > MAX_PAGES) throw inputLimit('pages', MAX_PAGES, pages.length);
-  return pages;
+  const { data } = answer.safeParse(parsed(said.trimEnd().split('\n').at(-1) ?? ''));
+  if (data === undefined || data.pages.length === 0) throw conversionFailed('corrupt_input');
+  if (data.pages.length > MAX_PAGES) throw inputLimit('pages', MAX_PAGES, data.pages.length);
+  return data.pages;
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
 }
 
 function bound(pages: readonly Page[], { scratch, output }: Task): Plan {

@@ -30,11 +30,17 @@ export const engine: Engine = {
 
 function plan(task: Task): Plan {
   const { source, input, output, scratch } = task;
-  const trace = (path: string) => ({ run: 'potrace', args: ['--svg', '--output', `${output}/out.svg`, path] });
+  const trace = (path: string, name = 'out') => ({ run: 'potrace', args: ['--svg', '--output', `${output}/${name}.svg`, path] });
   if (PLAIN.includes(source)) return { steps: [trace(input)] };
   const { indices, warnings } = pick(task, undefined);
   const gray = `${scratch}/gray.pgm`;
-  const { args } = readAndEdit(task, indices.slice(0, 1));
   const decode = ['-background', 'white', '-alpha', 'remove', '-alpha', 'off', '-colorspace', 'Gray', '-depth', '8', `pgm:${gray}`];
-  return { warnings, steps: [{ run: 'convert', args: [...args, ...decode] }, trace(gray)] };
+  return {
+    warnings,
+    // A TIFF has pages.
+    steps: indices.flatMap((index, at) => [
+      { run: 'convert', args: [...readAndEdit(task, [index]).args, ...decode] },
+      trace(gray, indices.length > 1 ? `out-${String(at + 1).padStart(4, '0')}` : 'out'),
+    ]),
+  };
 }

@@ -42,7 +42,7 @@ function* convert(session: Session, request: ImageRequest): Talk<EngineWarning[]
   yield* still(session, found, request, target, request.output);
   if (request.target === 'tiff' && !request.strip) yield* carry(session, found.image, request);
   const first = frames > 1 && (request.source === 'gif' || request.source === 'webp');
-  const message = `The animation has ${frames} frames; ${request.target.toUpperCase()} can contain only one, so the result is the first frame.`;
+  const message = `The source is an animation of ${frames} frames: the result is its first frame.`;
   return first ? [{ code: 'animation_first_frame', message }] : [];
 }
 
