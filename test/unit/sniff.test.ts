@@ -436,6 +436,8 @@ describe('a file that would be taken for another', () => {
     'a few words of Russian are a text': [latin1('\xcf\xf0\xe8\xe2\xe5\xf2'), 'x.xyz', 'txt'],
     'a few words of Korean are a text': [latin1('\xbe\xc8\xb3\xe7\xc7\xcf\xbc\xbc\xbf\xe4'), 'x.xyz', 'txt'],
     'a few words of Japanese are a text': [latin1('\x93\xfa\x96\x7b\x8c\xea\x82\xcc\x95\xb6\x8f\xcd\x82\xc5\x82\xb7\x81B'), 'x.xyz', 'txt'],
+    'a text in UTF-16 without a mark is a text': [Buffer.from('words of a text', 'utf16le'), 'x.xyz', 'txt'],
+    'a text in UTF-16 the other way round is a text': [Buffer.from('words of a text', 'utf16le').swap16(), 'x.xyz', 'txt'],
     'a PDF behind a byte order mark is PDF': [latin1('\xef\xbb\xbf%PDF-1.4\n\xe2\xe3'), 'x.txt', 'pdf'],
     'a PDF with an archive behind it is PDF': [
       Buffer.concat([latin1('%PDF-1.4\n'), zipOf([{ name: 'word/document.xml' }])]),
@@ -555,6 +557,7 @@ describe('bytes that are nothing', () => {
     'text that turns into a program': Buffer.concat([Buffer.alloc(300_000, 'words '), Buffer.alloc(200_000)]),
     'one volume of a ZIP': Buffer.concat([latin1('PK\x07\x08'), zipOf([{ name: 'photo.jpg', content: 'x' }])]),
     'a package of no office program that is known': zipOf([{ name: '[Content_Types].xml' }, { name: 'other/part.xml' }]),
+    'a run of samples of sound': Buffer.from(Int16Array.from({ length: 400 }, (_, at) => at % 30).buffer),
     'a compound file of another program': compoundOf(['Contents']),
     'a RIFF of another kind': latin1('RIFF\x10\0\0\0RMIDdata'),
     'a Matroska of another kind': latin1('\x1a\x45\xdf\xa3\x87\x42\x82\x84abcd'),

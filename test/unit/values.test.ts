@@ -310,6 +310,16 @@ describe('a table of dBASE', () => {
   });
 });
 
+describe('UTF-16 without a mark', () => {
+  it.each([
+    ['little', (bytes: Buffer) => bytes],
+    ['big', (bytes: Buffer) => bytes.swap16()],
+  ])('is read with the %s end first', (_, order) => {
+    const { text } = rewrite('csv', order(Buffer.from('a,b\n1,2\n', 'utf16le')), 'json');
+    expect(JSON.parse(text)).toEqual([{ a: 1, b: 2 }]);
+  });
+});
+
 describe('a table in Markdown', () => {
   it('has the first row as its head, numbers at the right, and nothing that is markup', () => {
     const { text, told } = rewrite('csv', 'name,amount,note\n"a|b",12,\n*c*,3,"two\nlines"\nd_e,-4.5,<b>\n', 'md');

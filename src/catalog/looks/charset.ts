@@ -9,20 +9,37 @@ const MOST_HIGH = 0.3;
 /** Share of control characters that UTF-8 text may have: a few in a long log do not make it binary. */
 const MOST_CONTROLS = 0.002;
 
-/** Decodes UTF-16 with a byte order mark, valid UTF-8, else Latin-1. Never fails; drops the byte order mark. */
+/** Share of Latin letters that a text in UTF-16 without a byte order mark must have: in other scripts it looks like noise. */
+const LEAST_LATIN = 0.6;
+
+/** Decodes UTF-16, valid UTF-8, else Latin-1. Never fails; drops the byte order mark. */
 export function decode(bytes: Uint8Array): string {
   const buffer = asBuffer(bytes);
-  if (has(bytes, 0, '\xff\xfe')) return new TextDecoder('utf-16le').decode(buffer);
-  if (has(bytes, 0, '\xfe\xff')) return new TextDecoder('utf-16be').decode(buffer);
+  const wide = wideEncoding(buffer);
+  if (wide !== undefined) return new TextDecoder(wide).decode(buffer);
   const text = isUtf8(buffer.subarray(0, wholeCharacters(buffer))) ? buffer.toString('utf8') : buffer.toString('latin1');
   return text.replace(/^(?:\ufeff|\xef\xbb\xbf)/, '');
 }
 
 /** Whether the whole file is text, judged by the sample. An empty file is. */
 export function isText({ head, tail, size }: Sample): boolean {
-  if (has(head, 0, '\xff\xfe') || has(head, 0, '\xfe\xff')) return isWideText(head);
+  if (wideEncoding(asBuffer(head)) !== undefined) return isWideText(head);
   // The tail counts too: a program may begin like text.
   return size <= head.length ? isNarrowText(head) : isNarrowText(head, 'end') && isNarrowText(tail, 'start');
+}
+
+/** The order of the bytes of UTF-16: as a mark says, or zeros do, which are every second byte of Latin letters (Unicode 15, 2.6). */
+function wideEncoding(bytes: Buffer): 'utf-16le' | 'utf-16be' | undefined {
+  if (has(bytes, 0, '\xff\xfe')) return 'utf-16le';
+  if (has(bytes, 0, '\xfe\xff')) return 'utf-16be';
+  const isWide = bytes.length >= 4 && (bytes[0] === 0) !== (bytes[1] === 0);
+  if (!isWide) return undefined;
+  const zeros = [0, 0];
+  for (const [at, byte] of bytes.entries()) if (byte === 0) zeros[at & 1] = (zeros[at & 1] ?? 0) + 1;
+  const [even = 0, odd = 0] = zeros;
+  const least = Math.floor(bytes.length / 2) * LEAST_LATIN;
+  if (odd >= least && even === 0) return 'utf-16le';
+  return even >= least && odd === 0 ? 'utf-16be' : undefined;
 }
 
 /** @param cut the end at which the sample may have split a character */

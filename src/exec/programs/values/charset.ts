@@ -75,6 +75,7 @@ export function encodingFor(
   const declared = declaredIn(bytes.toString('latin1', 0, DECLARED_WITHIN), declares);
   if (declared !== undefined && declared !== 'utf-8') return { encoding: declared };
   if (bytes[0] !== 0 && bytes[1] === 0) return { encoding: 'utf-16le' };
+  if (bytes[0] === 0 && bytes[1] !== 0 && bytes.length > 1) return { encoding: 'utf-16be' };
   if (declared === 'utf-8' || isUtf8(bytes)) return { encoding: 'utf-8' };
   const encoding = looksLike(bytes);
   // A text that was cut, or has a broken letter.
