@@ -94,6 +94,32 @@ describe('a recorded voice', () => {
     for (const [i, time] of shown.entries()) expect(Math.abs((time ?? 0) - (spoken[i] ?? 0))).toBeLessThan(1);
   });
 
+  it('made by a machine has a cue for each sentence, from its beginning to its end, whatever the pauses', async () => {
+    const sentences = ['The train leaves at nine.', 'Please close the window.', 'Dinner is on the table.'];
+    const paths = await Promise.all(
+      sentences.map(async (sentence, i) => {
+        const path = join(home, `sentence-${i}.wav`);
+        await run('espeak-ng', ['-v', 'en-us', '-s', '130', '-w', path, sentence]);
+        return path;
+      }),
+    );
+    const lengths = await Promise.all(
+      paths.map(async (path) =>
+        Number((await run('ffprobe', ['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', path])).stdout),
+      ),
+    );
+    const [first = 0, second = 0, third = 0] = lengths;
+    const path = await joined('pauses.wav', [2, paths[0] ?? '', 4, paths[1] ?? '', 7, paths[2] ?? '', 2]);
+    const cues = cuesIn((await transcribe(path, { format: 'srt', language: 'en' })).output);
+    const begins = [2, 6 + first, 13 + first + second];
+    for (const [i, word] of ['train', 'window', 'table'].entries()) {
+      const cue = cues.find(({ text }) => text.toLowerCase().includes(word));
+      const begin = begins[i] ?? 0;
+      expect(Math.abs((cue?.from ?? -9) - begin), `"${word}" begins`).toBeLessThan(1);
+      expect(Math.abs((cue?.to ?? -9) - (begin + ([first, second, third][i] ?? 0))), `"${word}" ends`).toBeLessThan(1.2);
+    }
+  });
+
   it('is taken from a video, and becomes WebVTT that FFmpeg reads', async () => {
     const video = join(home, 'talk.mp4');
     await run('ffmpeg', [

@@ -62,7 +62,9 @@ function inputOf(picture: Picture): Float32Array {
 /** From 0 to 1, where something stands out at all. */
 function stretched(answer: Float32Array): Float32Array<ArrayBuffer> {
   const [least, most] = answer.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [1, 0] as [number, number]);
-  return Float32Array.from(answer, (value) => (most < FAINT ? value : (value - least) / (most - least)));
+  // The same everywhere: all of it stands out, or nothing.
+  const isPlain = most < FAINT || most === least;
+  return Float32Array.from(answer, (value) => (isPlain ? value : (value - least) / (most - least)));
 }
 
 function sureness(mask: Float32Array): Pick<Mask, 'confidence' | 'share'> {
