@@ -1,6 +1,6 @@
-/** What models gain over the classical ways on files that were made worse, and what either costs: photos, and speech. */
+/** What models gain over the classical ways on files that were made worse, and these over nothing, and what each costs: photos, speech, and a song. */
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { checkout, type Service, startService } from '../test/kit/service.ts';
@@ -20,10 +20,12 @@ export async function models(folder: string): Promise<void> {
   const service = await startService();
   try {
     await photos(service, folder);
+    await damaged(service, folder);
     await subjects(service, folder);
     await noisyPhotos(service, folder);
     await speech(service, folder);
     await words(service, folder);
+    await song(service, folder);
   } finally {
     await service.stop();
   }
@@ -49,7 +51,6 @@ async function photos(service: Service, folder: string): Promise<void> {
   }
 }
 
-/** Things of which it is known where they are, before each photo: the masks of U²-Net, large and small, compared with the true ones. */
 /** Noise as of a small sensor. Both tools change the tones too, so SSIM, which is of structure, says more than PSNR. */
 async function noisyPhotos(service: Service, folder: string): Promise<void> {
   console.log(`\n| ${PHOTOS.length} photos with noise | | PSNR, dB | SSIM | s each |\n|---|---|---|---|---|`);
@@ -67,6 +68,33 @@ async function noisyPhotos(service: Service, folder: string): Promise<void> {
       await pictureRow(slug, model, whole, noisy, tool(service, folder, slug, { model }));
 }
 
+/** What only a classical way mends: scratches, dull tones, and what stands in the picture. */
+async function damaged(service: Service, folder: string): Promise<void> {
+  console.log(`\n| ${PHOTOS.length} photos of ${SIDE} × ${SIDE} pixels | | PSNR, dB | SSIM | s each |\n|---|---|---|---|---|`);
+  const whole = await Promise.all(
+    PHOTOS.map((photo, i) =>
+      convert(photo, join(folder, `mended-${i}.png`), '-gravity', 'center', '-crop', `${SIDE}x${SIDE}+0+0`, '+repage'),
+    ),
+  );
+  const lines = 'line 12,0 30,191 line 160,4 150,186 line 4,100 188,92';
+  const kinds: readonly (readonly [string, readonly string[], string, Readonly<Record<string, string>>])[] = [
+    ['with three scratches', ['-stroke', '#fcfcfc', '-strokewidth', '2', '-draw', lines], 'restore-old-photo', {}],
+    ['with a third of their tones', ['+level', '30%,65%'], 'enhance-photo', {}],
+    [
+      'with a disc before them',
+      ['-fill', '#20c040', '-draw', 'circle 96,96 96,84'],
+      'remove-object',
+      { x: '82', y: '82', w: '29', h: '29' },
+    ],
+  ];
+  for (const [work, args, slug, fields] of kinds) {
+    const worse = await each(whole, (path, i) => convert(path, join(folder, `worse-${i}.png`), ...args));
+    await pictureRow(work, 'nothing', whole, worse, async (path) => path);
+    await pictureRow(work, slug, whole, worse, tool(service, folder, slug, fields));
+  }
+}
+
+/** Things of which it is known where they are, before each photo: the masks of U²-Net, large and small, compared with the true ones. */
 async function subjects(service: Service, folder: string): Promise<void> {
   console.log('\n| what stands before a photo, 512 × 512 pixels | | share in common (IoU) | s |\n|---|---|---|---|');
   const things = {
@@ -129,6 +157,26 @@ async function speech(service: Service, folder: string): Promise<void> {
       console.log(`| ${name} | ${model} | ${ratio(clean, await samplesOf(result)).toFixed(1)} | ${seconds.toFixed(1)} |`);
     }
   }
+}
+
+/** A voice in the middle, and tones at the sides. */
+async function song(service: Service, folder: string): Promise<void> {
+  console.log('\n| a voice between two instruments, 5 s | | ratio of signal to the rest, dB | s |\n|---|---|---|---|');
+  const path = join(folder, 'song.wav');
+  const chord = (base: number) => [1, 2, 3, 4].map((n) => `${(0.1 / n).toFixed(3)}*sin(${2 * n}*PI*${base}*t)`).join('+');
+  const sides = `aevalsrc='${chord(130.8)}|${chord(164.8)}':s=${RATE}`;
+  const mix = `[0]aresample=${RATE},pan=stereo|c0=c0|c1=c0[a];${sides}[b];[a][b]amix=2:duration=first:normalize=0`;
+  await run('ffmpeg', ['-v', 'error', '-y', '-i', VOICE, '-filter_complex', mix, path]);
+  const clean = await samplesOf(VOICE);
+  console.log(`| vocals | nothing | ${ratio(clean, await samplesOf(path)).toFixed(1)} | |`);
+  const from = performance.now();
+  const stems = await tool(service, folder, 'vocal-remover', { format: 'wav' })(path, 0);
+  const seconds = (performance.now() - from) / 1000;
+  await run('unzip', ['-q', '-o', '-d', join(folder, 'stems'), stems]);
+  const [vocals = ''] = (await readdir(join(folder, 'stems'))).filter((name) => name.includes('vocals'));
+  console.log(
+    `| vocals | vocal-remover | ${ratio(clean, await samplesOf(join(folder, 'stems', vocals))).toFixed(1)} | ${seconds.toFixed(1)} |`,
+  );
 }
 
 /** Words that are wrong, of those that were said. */

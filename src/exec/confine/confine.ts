@@ -70,7 +70,7 @@ export function launcherAt(path: string, options: LauncherOptions = {}): Launche
 const LEAST_DATA: Partial<Readonly<Record<CallList, number>>> = { web: 4 * 1024 ** 3 };
 
 function argsFor(
-  { folder, reads, devices, threads = 1, calls, uid, unixSockets, tcpPort, forkServer, limits }: Policy,
+  { folder, reads, devices, threads, calls, uid, unixSockets, tcpPort, forkServer, limits }: Policy,
   { program, args, env }: Command,
   cgroup: Cgroup | undefined,
 ): string[] {
@@ -79,7 +79,7 @@ function argsFor(
     LANG: 'C.UTF-8',
     HOME: folder,
     TMPDIR: folder,
-    MODEL_THREADS: String(threads),
+    ...(threads === undefined ? {} : { MODEL_THREADS: String(threads) }),
     ...devices?.env,
     ...env,
   };
