@@ -90,7 +90,7 @@ describe('an answer', () => {
   it('says of each tool how much it takes, and how often', () => {
     const tools = describeTools(createCatalog([]), { maxFileBytes: 7, ai: { 'upscale-image': { limit: 50 } } });
     const limitsOf = (wanted: string) => tools.find(({ slug }) => slug === wanted)?.limits;
-    expect(limitsOf('upscale-image')).toEqual({ max_bytes: 7, daily: 50 });
+    expect(limitsOf('upscale-image')).toEqual({ max_bytes: 7, max_pixels: 8_000_000, daily: 50 });
     expect(limitsOf('flip-image')).toEqual({ max_bytes: 7 });
   });
 
