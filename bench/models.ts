@@ -33,11 +33,7 @@ export async function models(folder: string): Promise<void> {
 
 async function photos(service: Service, folder: string): Promise<void> {
   console.log(`\n| ${PHOTOS.length} photos of ${SIDE} × ${SIDE} pixels | | PSNR, dB | SSIM | s each |\n|---|---|---|---|---|`);
-  const whole = await Promise.all(
-    PHOTOS.map((photo, i) =>
-      convert(photo, join(folder, `whole-${i}.png`), '-gravity', 'center', '-crop', `${SIDE}x${SIDE}+0+0`, '+repage'),
-    ),
-  );
+  const whole = await middles(folder);
   for (const scale of [2, 4]) {
     const small = await each(whole, (path, i) =>
       convert(path, join(folder, `small-${i}.png`), '-filter', 'Lanczos', '-resize', `${100 / scale}%`),
@@ -54,11 +50,7 @@ async function photos(service: Service, folder: string): Promise<void> {
 /** Noise as of a small sensor. Both tools change the tones too, so SSIM, which is of structure, says more than PSNR. */
 async function noisyPhotos(service: Service, folder: string): Promise<void> {
   console.log(`\n| ${PHOTOS.length} photos with noise | | PSNR, dB | SSIM | s each |\n|---|---|---|---|---|`);
-  const whole = await Promise.all(
-    PHOTOS.map((photo, i) =>
-      convert(photo, join(folder, `clean-${i}.png`), '-gravity', 'center', '-crop', `${SIDE}x${SIDE}+0+0`, '+repage'),
-    ),
-  );
+  const whole = await middles(folder);
   const noisy = await Promise.all(
     whole.map((path, i) => convert(path, join(folder, `noisy-${i}.png`), '-seed', '7', '-attenuate', '0.9', '+noise', 'Gaussian')),
   );
@@ -71,11 +63,7 @@ async function noisyPhotos(service: Service, folder: string): Promise<void> {
 /** What only a classical way mends: scratches, dull tones, and what stands in the picture. */
 async function damaged(service: Service, folder: string): Promise<void> {
   console.log(`\n| ${PHOTOS.length} photos of ${SIDE} × ${SIDE} pixels | | PSNR, dB | SSIM | s each |\n|---|---|---|---|---|`);
-  const whole = await Promise.all(
-    PHOTOS.map((photo, i) =>
-      convert(photo, join(folder, `mended-${i}.png`), '-gravity', 'center', '-crop', `${SIDE}x${SIDE}+0+0`, '+repage'),
-    ),
-  );
+  const whole = await middles(folder);
   const lines = 'line 12,0 30,191 line 160,4 150,186 line 4,100 188,92';
   const kinds: readonly (readonly [string, readonly string[], string, Readonly<Record<string, string>>])[] = [
     ['with three scratches', ['-stroke', '#fcfcfc', '-strokewidth', '2', '-draw', lines], 'restore-old-photo', {}],
@@ -199,6 +187,14 @@ async function words(service: Service, folder: string): Promise<void> {
       console.log(`| ${name} | ${quality} | ${wrong.toFixed(1)} | ${seconds.toFixed(1)} |`);
     }
 }
+
+/** The middle of each photo. */
+const middles = (folder: string): Promise<readonly string[]> =>
+  Promise.all(
+    PHOTOS.map((photo, i) =>
+      convert(photo, join(folder, `whole-${i}.png`), '-gravity', 'center', '-crop', `${SIDE}x${SIDE}+0+0`, '+repage'),
+    ),
+  );
 
 type Work = (path: string, index: number) => Promise<string>;
 

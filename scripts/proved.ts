@@ -46,7 +46,7 @@ writeFileSync(listPath(release), proofList(proven));
 console.log(`wrote ${listPath(release)}: ${proven.length} conversions`);
 
 const path = 'src/catalog/proved.gen.ts';
-const before = (proved as Readonly<Record<string, Readonly<Record<string, string>>>>)[release] ?? {};
+const before = proved[release] ?? {};
 const versions = await versionsSeen();
 const rows = engines.flatMap(({ id }) => {
   const upstream = versions.get(id)?.match(/^\d+\.\d+/)?.[0];

@@ -4,7 +4,7 @@ import { basename, dirname, extname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { distinctNames, SUFFIX } from '../catalog/names.ts';
 import { readInput, type Tool } from '../catalog/tool.ts';
-import { absentTools, tools } from '../catalog/tools.ts';
+import { absentTools, toolNamed } from '../catalog/tools.ts';
 import { candidates, checkFields } from './convert.ts';
 import { COMMON_FLAGS, type FileArguments, optionsOfFlags, readFileArguments } from './files/arguments.ts';
 import { UsageError } from './files/converter.ts';
@@ -38,7 +38,7 @@ function toolIn(given: readonly string[]): { readonly slug: string; readonly arg
 
 /** @throws UsageError */
 export function toolBySlug(slug: string): Tool {
-  const tool = tools.find((each) => each.slug === slug);
+  const tool = toolNamed(slug);
   if (tool?.takesPage) throw new UsageError(`${slug} takes a URL: it is called on a server, by its API`);
   if (tool !== undefined) return tool;
   const absent = absentTools.find((each) => each.slug === slug);

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Options } from '../catalog/options/options.ts';
 import type { ByPlan, Input, Method, Tool } from '../catalog/tool.ts';
-import { tools } from '../catalog/tools.ts';
+import { toolNamed } from '../catalog/tools.ts';
 import type { Grant } from '../contracts/messages/grant.ts';
 import { conversionFailed, Failure } from '../errors.ts';
 import { openFile } from '../exec/files/collect.ts';
@@ -81,7 +81,7 @@ function transfers(first: Grant, renewGrant: () => Promise<Grant>): <T>(work: (g
 }
 
 /** Also one that this worker could not run without the field `model`: the method that comes first there is in another toolchain. */
-const toolOf = ({ tool }: Pick<JobRecord, 'tool'>): Tool | undefined => tools.find(({ slug }) => slug === tool?.slug);
+const toolOf = ({ tool }: Pick<JobRecord, 'tool'>): Tool | undefined => toolNamed(tool?.slug);
 
 /** The same that the API has chosen the pool by: an engine that is preferred and is not there runs in another pool. */
 function methodFor(deps: ConvertDeps, work: ByPlan, input: Input): Method {

@@ -35,14 +35,15 @@ export function formatsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'catalog'
   };
 
   app.get<{ Querystring: Record<string, string | string[] | undefined> }>('/api/v1/formats', async (request, reply) => {
-    const from = readFormat(asked(request.query['from']));
+    const source = asked(request.query['from']);
+    const from = source === undefined ? undefined : known(source, 'from');
     const family = readFamily(asked(request.query['family']));
     const expands = readExpand(asked(request.query['expand']));
     // One source is short enough to say all.
     return sendEncoded(request, reply, await bodyOf({ from, family, isShort: from === undefined && !expands }));
   });
   app.get<{ Params: { from: string; to: string } }>('/api/v1/formats/:from/:to', async ({ params }) => {
-    const [from, to] = [readFormat(params.from), readFormat(params.to, 'to')] as [string, string];
+    const [from, to] = [known(params.from, 'from'), known(params.to, 'to')];
     const way = explainWay(deps.catalog, from, to);
     if (way === undefined) throw noRoute(deps.catalog.targets(from), from, to);
     return { data: way };
@@ -64,8 +65,7 @@ const asked = (sent: string | string[] | undefined): string | undefined => {
 };
 
 /** @throws Failure `INVALID_OPTION` */
-function readFormat(sent: string | undefined, field = 'from'): string | undefined {
-  if (sent === undefined) return undefined;
+function known(sent: string, field: string): string {
   const format = formatByExtension(sent);
   if (format === undefined) throw refuseField(field, sent, `one of ${[...formats.keys()].join(', ')}`);
   return format.id;

@@ -5,7 +5,7 @@ import { wordsOf } from '../../catalog/options/fields.ts';
 import { describedSchema } from '../../catalog/options/texts.ts';
 import { boundsOf } from '../../catalog/planning/bounds.ts';
 import type { Tool } from '../../catalog/tool.ts';
-import { tools } from '../../catalog/tools.ts';
+import { toolNamed } from '../../catalog/tools.ts';
 import type { ToolEntry } from '../../contracts/api/tools.ts';
 
 /** Values that an operator may configure. */
@@ -32,8 +32,6 @@ const absentOf = (catalog: Known): ToolEntry[] =>
     const tool = toolNamed(slug);
     return { ...(tool === undefined ? { slug, summary, family } : describe(catalog, tool)), available: false, reason };
   });
-
-const toolNamed = (slug: string): Tool | undefined => tools.find((tool) => tool.slug === slug);
 
 function limitsOf(slug: string, { maxFileBytes, ai }: ToolLimits): NonNullable<ToolEntry['limits']> {
   const tool = toolNamed(slug);

@@ -1,9 +1,10 @@
 /** Comic books, which are pictures in a ZIP: each becomes a page, by img2pdf, which leaves JPEG and PNG as they are. */
 import { z } from 'zod';
-import { conversionFailed, inputLimit } from '../../errors.ts';
+import { conversionFailed } from '../../errors.ts';
 import { MAX_PAGES } from '../bounds.ts';
 import type { Engine, Plan, ProcessStep, Task } from '../engine.ts';
 import { CBZ } from '../known-good.ts';
+import { flatten } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, IMAGEMAGICK_LIMITS } from './imagemagick/inspect.ts';
 
@@ -29,22 +30,14 @@ export const engine: Engine = {
 };
 
 /** What `exec/programs/comic.ts` prints. */
-interface Page {
-  readonly name: string;
-  readonly decode?: string | undefined;
-}
+const page = z.object({ name: z.string().regex(/^\d{4}\.[a-z]{3,4}$/), decode: z.enum(['png', 'gif', 'webp', 'bmp', 'tiff']).optional() });
+const answer = z.object({ pages: z.array(page).min(1).max(MAX_PAGES) });
+type Page = Readonly<z.infer<typeof page>>;
 
-const answer = z.object({
-  pages: z.array(
-    z.object({ name: z.string().regex(/^\d{4}\.[a-z]{3,4}$/), decode: z.enum(['png', 'gif', 'webp', 'bmp', 'tiff']).optional() }),
-  ),
-});
-
-/** A book may have taken the program over: nothing but what it writes is believed. @throws Failure `input_limit`, `corrupt_input` */
+/** A book may have taken the program over: nothing but what it writes is believed. @throws Failure `corrupt_input` */
 function pagesIn(said: string): readonly Page[] {
   const { data } = answer.safeParse(parsed(said.trimEnd().split('\n').at(-1) ?? ''));
-  if (data === undefined || data.pages.length === 0) throw conversionFailed('corrupt_input');
-  if (data.pages.length > MAX_PAGES) throw inputLimit('pages', MAX_PAGES, data.pages.length);
+  if (data === undefined) throw conversionFailed('corrupt_input');
   return data.pages;
 }
 
@@ -63,7 +56,7 @@ function bound(pages: readonly Page[], { scratch, output }: Task): Plan {
     args: [
       ...IMAGEMAGICK_LIMITS,
       `${page.decode}:${scratch}/${page.name}[0]`,
-      ...['-auto-orient', '-background', 'white', '-alpha', 'remove', '-alpha', 'off', '-interlace', 'none', '-depth', '8'],
+      ...['-auto-orient', ...flatten('#ffffff'), '-interlace', 'none', '-depth', '8'],
       `png:${decoded(page)}`,
     ],
   });

@@ -91,9 +91,8 @@ function decode({ target, options, input, output, scratch, facts }: Task): Plan 
       ...(target === 'jpg' ? ['-quality', `${quality ?? DEFAULT_QUALITY}`] : []),
       `${target === 'jpg' ? 'jpeg' : target}:${output}/out.${target}`,
     ];
-    const decode = djxl(decoded, ...(float ? ['--bits_per_sample=16'] : []));
     const tells = strip || target === 'ppm' ? [] : [carryExif(input, decoded)];
-    return { steps: [decode, ...tells, { run: 'convert', args: laid }] };
+    return { steps: [djxl(decoded, ...(float ? ['--bits_per_sample=16'] : [])), ...tells, { run: 'convert', args: laid }] };
   }
   // Without a quality, a JPEG that was stored losslessly is restored byte by byte.
   const jpeg = target === 'jpg' && quality !== undefined ? [`--jpeg_quality=${quality}`] : [];

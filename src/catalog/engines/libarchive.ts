@@ -7,8 +7,8 @@ import { type Meanings, meaningOf } from '../planning/phrases.ts';
 import { shareOf } from '../planning/progress.ts';
 
 const TARS = ['tar', 'tgz', 'tbz2', 'txz', 'tzst', 'tlz4', 'tlz'];
-/** They keep whatever a TAR can have. */
 const ZIPS = ['zip', 'cbz'];
+/** They keep whatever a TAR can have. */
 const FAITHFUL = [...ZIPS, ...TARS, '7z', 'cpio', 'iso'];
 /** Others are only read. */
 const READ = ['rar', 'cab', 'lha'];

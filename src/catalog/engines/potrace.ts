@@ -1,7 +1,7 @@
 /** Potrace: traces a picture as SVG, in black and white. */
 import { type Engine, everyPair, type Plan, type Task } from '../engine.ts';
 import { PBM } from '../known-good.ts';
-import { pick, readAndEdit } from './imagemagick/command.ts';
+import { flatten, pick, readAndEdit } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
 
@@ -34,7 +34,7 @@ function plan(task: Task): Plan {
   if (PLAIN.includes(source)) return { steps: [trace(input)] };
   const { indices, warnings } = pick(task, undefined);
   const gray = `${scratch}/gray.pgm`;
-  const decode = ['-background', 'white', '-alpha', 'remove', '-alpha', 'off', '-colorspace', 'Gray', '-depth', '8', `pgm:${gray}`];
+  const decode = [...flatten('#ffffff'), '-colorspace', 'Gray', '-depth', '8', `pgm:${gray}`];
   return {
     warnings,
     // A TIFF has pages.

@@ -6,8 +6,8 @@ export const CUT_JPEG: EngineWarning = {
   message: 'The end of the JPEG is missing: the missing part of the picture is grey or coarse.',
 };
 
-/** libjpeg's words for it, whatever program has loaded it. */
-const PREMATURE = 'premature end of jpeg';
+/** Whether a program says so, in libjpeg's words, whatever program has loaded that. */
+export const saysCutJpeg = (words: string): boolean => words.toLowerCase().includes('premature end of jpeg');
 
 /** @param stderr of a program that has succeeded */
-export const noticedIn = (stderr: string): readonly EngineWarning[] => (stderr.toLowerCase().includes(PREMATURE) ? [CUT_JPEG] : []);
+export const noticedIn = (stderr: string): readonly EngineWarning[] => (saysCutJpeg(stderr) ? [CUT_JPEG] : []);

@@ -5,7 +5,7 @@ import { wordsOf } from '../../catalog/options/fields.ts';
 import { optionSchemas } from '../../catalog/options/options.ts';
 import { textOf } from '../../catalog/options/texts.ts';
 import type { Tool } from '../../catalog/tool.ts';
-import { absentTools, tools } from '../../catalog/tools.ts';
+import { absentTools, toolNamed, tools } from '../../catalog/tools.ts';
 import { FILE_COMMANDS } from '../usage.ts';
 import { COMMON_FLAGS, CONVERT_FLAGS, type Fields, flagOf, isSwitch } from './arguments.ts';
 
@@ -32,7 +32,7 @@ const WIDTH = 26;
 
 /** @param args after the command: of `tool`, its first names the tool */
 export function helpOfFiles(command: string, args: readonly string[] = []): string {
-  const tool = command === 'tool' ? tools.find(({ slug }) => slug === args[0]) : undefined;
+  const tool = command === 'tool' ? toolNamed(args[0]) : undefined;
   const { usage = '', summary = '' } = FILE_COMMANDS[command] ?? {};
   const head = tool === undefined ? `${usage}\n  ${summary}` : `filemill tool ${tool.slug} <file>…\n  ${tool.summary}`;
   return [

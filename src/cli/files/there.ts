@@ -1,7 +1,7 @@
 /** Converts on a server, over REST: uploads that resume, waits as told, and nothing left there. */
 import { stat } from 'node:fs/promises';
 import { restClient } from '../../bridge/client.ts';
-import { tools } from '../../catalog/tools.ts';
+import { toolNamed } from '../../catalog/tools.ts';
 import { CannotStart } from '../../roles/process/cannot-start.ts';
 import type { Converter } from './converter.ts';
 
@@ -30,7 +30,7 @@ export async function openThere(server: string, jobs = AT_ONCE): Promise<Convert
           const onUpload = (fraction: number) => onProgress(((index + fraction) / sources.length) * UPLOADED);
           uploads.push(await client.upload(path, name, size, context, onUpload));
         }
-        const takesSeveral = tool !== undefined && (tools.find(({ slug }) => slug === tool)?.files.max ?? 1) > 1;
+        const takesSeveral = (toolNamed(tool)?.files.max ?? 1) > 1;
         const reference = takesSeveral ? { upload_ids: uploads } : { upload_id: uploads[0] };
         const route = tool === undefined ? 'convert' : `tools/${tool}`;
         job = await client.submit(route, { ...Object.fromEntries(fields), ...reference }, context);

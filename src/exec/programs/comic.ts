@@ -9,15 +9,19 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kindOf } from './comic/kinds.ts';
-import { inOrderOfReading } from './comic/order.ts';
 import { answering } from './values/answer.ts';
 import { beyond, Unfit } from './values/value.ts';
-import { unpackedEntry, zipEntries } from './zip.ts';
+import { unpackedEntry, type ZipEntry, zipEntries } from './zip.ts';
 
 /** The catalogue has the same bound: `test/unit/bounds.test.ts`. */
 const MAX_PAGES = 2000;
 /** Bytes of all pictures together, unpacked. */
 const MOST_BYTES = 512 << 20;
+
+/** Longer names are compared up to here, characters: numbers of any length take time to compare. */
+const COMPARED = 500;
+/** What macOS and file managers add. */
+const ADDED = /(?:^|\/)(?:\.|__MACOSX\/)/;
 
 /** A picture of the book. `decode`: its format, where a PDF cannot contain it as it is. */
 interface Page {
@@ -49,3 +53,11 @@ await answering(
   },
   () => ({ pages }),
 );
+
+/** By names, with numbers by their value, as comic book readers do. Folders and hidden files are left out. */
+function inOrderOfReading(entries: Iterable<ZipEntry>): readonly ZipEntry[] {
+  const { compare } = new Intl.Collator('en', { numeric: true });
+  return [...entries]
+    .filter(({ name }) => !name.endsWith('/') && !ADDED.test(name))
+    .toSorted((a, b) => compare(a.name.slice(0, COMPARED), b.name.slice(0, COMPARED)));
+}

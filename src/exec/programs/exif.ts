@@ -10,9 +10,10 @@
  * Only what is short is read and written: the pixels of a TIFF stay as they are, and its new directory lies at its end.
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
-import { brotliDecompressSync, crc32 } from 'node:zlib';
+import { brotliDecompressSync } from 'node:zlib';
 import { entriesAt, fieldsAt, headOf, layout, type ReadAt, tagOf, words } from './exif/directory.ts';
 import { blockOf, type Exif, layExif, MAKER_NOTE, readExif } from './exif/exif.ts';
+import { chunk } from './raster/png.ts';
 import { writeAll } from './values/write-all.ts';
 
 /** IPTC as it is, and in a list of Photoshop's resources (Adobe Photoshop TIFF Technical Notes). */
@@ -189,12 +190,7 @@ function addToPng(path: string, exif: Exif): void {
   withFile(path, 'r+', (read, file, size) => {
     const [head] = chunksIn(read);
     if (head?.name !== 'IHDR' || [...chunksIn(read)].some(({ name }) => name === 'eXIf')) return;
-    const block = blockOf(exif);
-    const [length, check] = [Buffer.alloc(4), Buffer.alloc(4)];
-    const content = Buffer.concat([Buffer.from('eXIf', 'latin1'), block]);
-    length.writeUInt32BE(block.length);
-    check.writeUInt32BE(crc32(content));
-    insert({ read, file, size }, head.at + head.length + 4, Buffer.concat([length, content, check]));
+    insert({ read, file, size }, head.at + head.length + 4, chunk('eXIf', blockOf(exif)));
   });
 }
 

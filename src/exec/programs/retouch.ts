@@ -45,15 +45,19 @@ function done<T>(fraction: number, result: T): T {
 
 function enhance(picture: Picture): Picture {
   const { picture: clean, noise } = done(0.5, denoised(picture, NEAR, within(0, 0.5)));
-  const even = done(0.7, levelled(done(0.6, balanced(clean))));
-  return done(1, sharpened(done(0.85, withLocalContrast(even, 2, 0.35)), 0.6, noise));
+  const even = done(0.6, balanced(clean));
+  const ranged = done(0.7, levelled(even));
+  const contrasted = done(0.85, withLocalContrast(ranged, 2, 0.35));
+  return done(1, sharpened(contrasted, 0.6, noise));
 }
 
 function restore(picture: Picture): Picture {
   const { mask, count } = done(0.2, scratchesOf(picture));
   const whole = done(0.3, count === 0 || count > mask.length / 4 ? picture : fillSmoothly(picture, mask));
   const { picture: clean, noise } = done(0.8, denoised(whole, FAR, within(0.3, 0.8)));
-  return done(1, sharpened(done(0.9, levelled(done(0.85, balanced(clean)))), 0.4, noise));
+  const even = done(0.85, balanced(clean));
+  const ranged = done(0.9, levelled(even));
+  return done(1, sharpened(ranged, 0.4, noise));
 }
 
 function fill(picture: Picture, hole: readonly string[]): Picture | undefined {

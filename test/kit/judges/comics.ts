@@ -1,16 +1,13 @@
 /** Whether a book shows the pages of a comic book, in their order. */
-import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { COMIC_PAGES } from '../fixtures/archives.ts';
 import { phaseOf, sceneOf } from '../scene.ts';
 import { expectGrid } from './grid.ts';
+import { drawnPages } from './pictures.ts';
 import { decode } from './pixels.ts';
 import { unzip } from './text.ts';
-
-const run = promisify(execFile);
 
 /** @throws unless it does */
 export async function judge(path: string, target: string, seed: string): Promise<void> {
@@ -33,10 +30,8 @@ interface PagePicture {
   readonly format: string;
 }
 
-/** By Poppler, in a picture for each page. */
 async function drawn(path: string, folder: string): Promise<readonly PagePicture[]> {
-  await run('pdftoppm', ['-r', '96', '-png', path, join(folder, 'page')]);
-  return (await readdir(folder)).sort().map((name) => ({ path: join(folder, name), format: 'png' }));
+  return (await drawnPages(path, folder)).map((page) => ({ path: page, format: 'png' }));
 }
 
 /** The pictures that an EPUB's pages name, in the order of its spine (EPUB 3.3, 5.7). */

@@ -30,7 +30,7 @@ const wordsOf = remembered(async (path: string, format: string, how: 'as it is' 
   const folder = await mkdtemp(join(tmpdir(), 'filemill-judge-'));
   try {
     let shown = '';
-    for (const picture of format === 'pdf' ? await pagesOf(path, folder) : await pictures(path, folder)) {
+    for (const picture of format === 'pdf' ? await drawnPages(path, folder) : await pictures(path, folder)) {
       const drawn = await draw(picture, format === 'pdf' ? 'png' : format, folder);
       shown += await recognised(how === 'as ink' ? await inked(drawn) : drawn);
     }
@@ -40,7 +40,8 @@ const wordsOf = remembered(async (path: string, format: string, how: 'as it is' 
   }
 });
 
-async function pagesOf(path: string, folder: string): Promise<string[]> {
+/** By Poppler, a picture for each page. @returns their paths */
+export async function drawnPages(path: string, folder: string): Promise<string[]> {
   await run('pdftoppm', ['-r', '150', '-png', path, join(folder, 'page')]);
   return (await readdir(folder)).sort().map((name) => join(folder, name));
 }

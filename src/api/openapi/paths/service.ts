@@ -56,6 +56,7 @@ const ENTRY = read(
 
 const listFormats = read('listFormats', 'List the formats and their targets', 'application/json', envelope('FormatList'));
 
+const explainFormat = read('explainFormat', 'Explain a conversion', 'application/json', envelope('FormatWay'));
 const part = (name: string, description: string): Parameter => ({
   ...{ name, in: 'path', required: true, description },
   schema: { type: 'string' },
@@ -79,14 +80,11 @@ export const servicePaths: Paths = {
   },
   '/api/v1/formats/{from}/{to}': {
     get: {
-      ...read('explainFormat', 'Explain a conversion', 'application/json', envelope('FormatWay')),
+      ...explainFormat,
       description:
         'The steps by which a file of one format becomes one of another: each engine with its version, how good it is, and what it does not keep.',
       parameters: [part('from', 'Any extension of the source'), part('to', 'Any extension of the target'), REQUEST_ID],
-      responses: {
-        ...read('', '', 'application/json', envelope('FormatWay')).responses,
-        ...refusals('Way'),
-      },
+      responses: { ...explainFormat.responses, ...refusals('Way') },
     },
   },
   '/api/v1/tools': {

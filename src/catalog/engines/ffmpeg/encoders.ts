@@ -122,8 +122,6 @@ export interface AudioSettings {
 export const mixed = (channels: number, kept: number): readonly EngineWarning[] =>
   kept < channels ? [{ code: 'lossy', message: `The ${channels} channels of the recording were mixed to ${kept}.` }] : [];
 
-export const mostChannels = (id: AudioEncoderId): number => AUDIO_ENCODERS[id].maxChannels;
-
 /** Arguments that encode one audio stream. The source's rate, channels and precision are kept if the encoder supports them. */
 export function encodeAudio(id: AudioEncoderId, stream: AudioStream, settings: AudioSettings): readonly string[] {
   const row: AudioEncoder = AUDIO_ENCODERS[id];

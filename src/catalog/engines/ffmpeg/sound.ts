@@ -4,7 +4,7 @@ import type { EngineWarning, Plan, Task } from '../../engine.ts';
 import type { OptionName, Options } from '../../options/options.ts';
 import { command, dropped, tags } from './command.ts';
 import { AUDIO, type AudioContainer } from './containers.ts';
-import { AUDIO_ENCODERS, type AudioEncoder, type AudioSettings, encodeAudio, mixed, mostChannels } from './encoders.ts';
+import { AUDIO_ENCODERS, type AudioEncoder, type AudioSettings, encodeAudio, mixed } from './encoders.ts';
 import { type AudioStream, mediaOf } from './streams.ts';
 import { timeline } from './timeline.ts';
 
@@ -41,7 +41,7 @@ export function planSound(task: Task, container: AudioContainer | undefined = AU
       ...time.warnings,
       ...ofAnotherMode(target, options),
       ...dropped(media.covers.length - (cover === undefined ? 0 : 1)),
-      ...(isEncoded && settings.channels === undefined ? mixed(stream.channels, mostChannels(container.encode)) : []),
+      ...(isEncoded && settings.channels === undefined ? mixed(stream.channels, AUDIO_ENCODERS[container.encode].maxChannels) : []),
     ],
     steps: [
       command({

@@ -2,7 +2,7 @@
 import { MAX_PAGES } from '../../bounds.ts';
 import type { Conversation, EngineWarning, ProgramAnswer } from '../../engine.ts';
 import { CARRIER } from '../../planning/exif.ts';
-import { CUT_JPEG } from '../../planning/noticed.ts';
+import { CUT_JPEG, saysCutJpeg } from '../../planning/noticed.ts';
 import { colours, edit } from './edit.ts';
 import { boundPixels, look, type OpenedFirst, openAgain } from './open.ts';
 import { cut, runPipeline, UNCHANGED } from './pipeline.ts';
@@ -20,7 +20,7 @@ export function* conversationAbout(request: ImageRequest): Conversation {
     try {
       return { ok: true, warnings: yield* convert(new Session(), request) } satisfies ProgramAnswer;
     } catch (error) {
-      if (!(error instanceof PictureRefusal && /premature end of JPEG/i.test(error.message))) throw error;
+      if (!(error instanceof PictureRefusal && saysCutJpeg(error.message))) throw error;
       return { ok: true, warnings: [CUT_JPEG, ...(yield* convert(new Session(), { ...request, cut: true }))] } satisfies ProgramAnswer;
     }
   } catch (error) {
