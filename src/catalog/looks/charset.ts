@@ -1,7 +1,8 @@
 /** Decodes text, and tells whether bytes are text at all. */
 import { isUtf8 } from 'node:buffer';
-import { asBuffer, has } from './bytes.ts';
+import { asBuffer } from './bytes.ts';
 import type { Sample } from './sample.ts';
+import { decodeWide, markedWide, unmarkedWide, type Wide } from './wide.ts';
 
 /** Shorter files in an 8-bit encoding are text only if most of them is ASCII, or reads as words: noise without a control character is a matter of luck there. */
 const SURE_BYTES = 64;
@@ -9,37 +10,21 @@ const MOST_HIGH = 0.3;
 /** Share of control characters that UTF-8 text may have: a few in a long log do not make it binary. */
 const MOST_CONTROLS = 0.002;
 
-/** Share of Latin letters that a text in UTF-16 without a byte order mark must have: in other scripts it looks like noise. */
-const LEAST_LATIN = 0.6;
-
-/** Decodes UTF-16, valid UTF-8, else Latin-1. Never fails; drops the byte order mark. */
+/** Decodes UTF-16 and UTF-32, valid UTF-8, else Latin-1. Never fails; drops the byte order mark. */
 export function decode(bytes: Uint8Array): string {
   const buffer = asBuffer(bytes);
-  const wide = wideEncoding(buffer);
-  if (wide !== undefined) return new TextDecoder(wide).decode(buffer);
+  const wide = markedWide(buffer) ?? unmarkedWide(buffer);
+  if (wide !== undefined) return decodeWide(buffer, wide);
   const text = isUtf8(buffer.subarray(0, wholeCharacters(buffer))) ? buffer.toString('utf8') : buffer.toString('latin1');
   return text.replace(/^(?:\ufeff|\xef\xbb\xbf)/, '');
 }
 
 /** Whether the whole file is text, judged by the sample. An empty file is. */
 export function isText({ head, tail, size }: Sample): boolean {
-  if (wideEncoding(asBuffer(head)) !== undefined) return isWideText(head);
+  const wide = markedWide(head) ?? unmarkedWide(head);
+  if (wide !== undefined) return isWideText(head, wide);
   // The tail counts too: a program may begin like text.
   return size <= head.length ? isNarrowText(head) : isNarrowText(head, 'end') && isNarrowText(tail, 'start');
-}
-
-/** The order of the bytes of UTF-16: as a mark says, or zeros do, which are every second byte of Latin letters (Unicode 15, 2.6). */
-function wideEncoding(bytes: Buffer): 'utf-16le' | 'utf-16be' | undefined {
-  if (has(bytes, 0, '\xff\xfe')) return 'utf-16le';
-  if (has(bytes, 0, '\xfe\xff')) return 'utf-16be';
-  const isWide = bytes.length >= 4 && (bytes[0] === 0) !== (bytes[1] === 0);
-  if (!isWide) return undefined;
-  const zeros = [0, 0];
-  for (const [at, byte] of bytes.entries()) if (byte === 0) zeros[at & 1] = (zeros[at & 1] ?? 0) + 1;
-  const [even = 0, odd = 0] = zeros;
-  const least = Math.floor(bytes.length / 2) * LEAST_LATIN;
-  if (odd >= least && even === 0) return 'utf-16le';
-  return even >= least && odd === 0 ? 'utf-16be' : undefined;
 }
 
 /** @param cut the end at which the sample may have split a character */
@@ -70,10 +55,9 @@ function readsAsWords(bytes: Buffer): boolean {
 /** Those in which a letter may end in a byte of ASCII. */
 const EAST_ASIAN = ['shift_jis', 'gb18030', 'big5'];
 
-/** UTF-16 text has no NUL and hardly any control characters; noise has both, and invalid characters. */
-function isWideText(bytes: Uint8Array): boolean {
-  const even = bytes.subarray(0, bytes.length & ~1);
-  const text = decode(even);
+/** Such a text has no NUL and hardly any control characters; noise has both, and invalid characters. */
+function isWideText(bytes: Uint8Array, wide: Wide): boolean {
+  const text = decodeWide(bytes.subarray(0, bytes.length & (wide.startsWith('utf-32') ? ~3 : ~1)), wide);
   // The last character may be half of a surrogate pair.
   const strange = /[\0-\x08\x0e-\x1a\x1c-\x1f\ufffd\ufffe\uffff]/.exec(text.slice(0, -1));
   return strange === null;

@@ -1,6 +1,7 @@
 /** The encoding of a text: what it begins with, what it declares, UTF-8 where it is, and otherwise the one that its bytes look like. */
 import { isUtf8 } from 'node:buffer';
 import { analyse } from 'chardet';
+import { decodeWide, markedWide, unmarkedWide } from '../../../catalog/looks/wide.ts';
 import type { Told } from './answer.ts';
 import { charsetOfWords, FEW_BYTES } from './few-words.ts';
 import { Unfit } from './value.ts';
@@ -11,12 +12,7 @@ export interface Decoded {
   readonly guessed?: string;
 }
 
-/** How a file begins in each encoding with a mark (Unicode 15, 2.6). */
-const MARKS: readonly (readonly [readonly number[], string])[] = [
-  [[0xef, 0xbb, 0xbf], 'utf-8'],
-  [[0xff, 0xfe], 'utf-16le'],
-  [[0xfe, 0xff], 'utf-16be'],
-];
+const UTF8_MARK = Buffer.of(0xef, 0xbb, 0xbf);
 /** How a text may name its encoding. */
 export type Declares = 'xml' | 'html';
 /** XML 1.0, 4.3.3: the declaration is in ASCII, or each character has two bytes. */
@@ -61,7 +57,8 @@ export const toldOf = ({ guessed }: Decoded): readonly Told[] =>
  */
 export function decodeText(bytes: Buffer, declares: readonly Declares[], charset?: string): Decoded {
   const { encoding, isGuessed } = encodingFor(bytes, declares, charset);
-  return { text: new TextDecoder(encoding).decode(bytes), ...(isGuessed ? { guessed: encoding } : {}) };
+  const text = decodeWide(bytes, encoding);
+  return { text, ...(isGuessed ? { guessed: encoding } : {}) };
 }
 
 export function encodingFor(
@@ -70,12 +67,12 @@ export function encodingFor(
   charset?: string,
 ): { readonly encoding: string; readonly isGuessed?: true } {
   if (charset !== undefined) return { encoding: charset };
-  const mark = MARKS.find(([start]) => start.every((byte, at) => bytes[at] === byte))?.[1];
-  if (mark !== undefined) return { encoding: mark };
+  const marked = bytes.subarray(0, 3).equals(UTF8_MARK) ? 'utf-8' : markedWide(bytes);
+  if (marked !== undefined) return { encoding: marked };
   const declared = declaredIn(bytes.toString('latin1', 0, DECLARED_WITHIN), declares);
   if (declared !== undefined && declared !== 'utf-8') return { encoding: declared };
-  if (bytes[0] !== 0 && bytes[1] === 0) return { encoding: 'utf-16le' };
-  if (bytes[0] === 0 && bytes[1] !== 0 && bytes.length > 1) return { encoding: 'utf-16be' };
+  const wide = unmarkedWide(bytes);
+  if (wide !== undefined) return { encoding: wide };
   if (declared === 'utf-8' || isUtf8(bytes)) return { encoding: 'utf-8' };
   const encoding = looksLike(bytes);
   // A text that was cut, or has a broken letter.
