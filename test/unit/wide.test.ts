@@ -67,5 +67,7 @@ describe('is no such text', () => {
 });
 
 it('what is no character is replaced', () => {
-  expect(decodeWide(Buffer.of(0, 0x11, 0, 0, 0x41, 0, 0, 0, 0, 0xd8, 0, 0, 0xff, 0xff, 0xff, 0xff), 'utf-32le')).toBe('\u1100A\ufffd\ufffd');
+  expect(decodeWide(Buffer.of(0, 0x11, 0, 0, 0x41, 0, 0, 0, 0, 0xd8, 0, 0, 0xff, 0xff, 0xff, 0xff), 'utf-32le')).toBe(
+    '\u1100A\ufffd\ufffd',
+  );
 });

@@ -86,6 +86,9 @@ const picturesLost = ({ source, target }: Conversion): readonly string[] => {
   if (ILLUSTRATED.includes(source)) return [];
   return [source === 'html' ? 'pictures that are not inside the page' : 'pictures'];
 };
+/** Sources with wrappers and marked words, and targets that would show these as tags of HTML or as containers. */
+const WRAPPED = ['html', 'epub', 'docx', 'odt'];
+const SHOWING_WRAPPERS = ['md', 'ipynb', 'wiki', 'rst'];
 /** Too low to end a chain: a sheet without its table would be empty. */
 const OUTLINE_RANK = 45;
 /** Outlines have no tables, and the reader of FictionBook skips them. */
@@ -169,10 +172,20 @@ function planOf(task: Task): readonly ProcessStep[] {
   // The file is read in the sandbox only: RST, LaTeX and Org sources include any file that they name (pandoc manual, "A note on security").
   const read = step(['--sandbox', `--from=${from}`, ...cite, '--to=json', `--output=${found}`], input);
   const illustrated = ILLUSTRATED.includes(source) && SHOWING.includes(target);
-  const clean: ProcessStep = { run: 'clean', args: [found, cleaned, ...(illustrated ? [input] : [])], answers: true };
+  // A book must name its language (EPUB 3.3, 5.5.3.1.3); Pandoc would name the locale, "C".
+  const language = target === 'epub' ? ['--language', 'und'] : [];
+  const clean: ProcessStep = {
+    run: 'clean',
+    args: [found, cleaned, ...(illustrated ? ['--pictures', input] : []), ...language],
+    answers: true,
+  };
   if (PACKAGES.includes(target) || illustrated || (source === 'html' && SHOWING.includes(target)))
     return [read, clean, step(['--from=json', `--to=${to}`, '--standalone', `--output=${written}`], cleaned)];
   const safe = ['--sandbox', `--to=${to}`, '--standalone', `--output=${written}`];
+  if (WRAPPED.includes(source) && SHOWING_WRAPPERS.includes(target)) {
+    const plain: ProcessStep = { run: 'clean', args: ['--plain', found, cleaned], answers: true };
+    return [read, plain, step(['--from=json', ...safe], cleaned)];
+  }
   // Headings inside the cells of a notebook are invisible to the writers of outlines.
   if (source === 'ipynb') return [read, clean, step(['--from=json', ...safe], cleaned)];
   // Read as a standalone document, the first heading of RST becomes the title, which many formats lack; of references the list would stand there once more.

@@ -1,54 +1,35 @@
 /**
  * Removes from Pandoc's document tree (its JSON format) whatever could make a writer read a file or a URL, or contain foreign code.
  *
- *   pandoc-tree.ts FOUND.json CLEAN.json [DOCUMENT]   with DOCUMENT, the tree gets the pictures that this file contains
- *   pandoc-tree.ts --open DOCUMENT                    fails with "encrypted document" if a password is needed, which Pandoc reports as damage
+ *   pandoc-tree.ts FOUND.json CLEAN.json [--pictures DOCUMENT] [--language TAG]   with the pictures that DOCUMENT contains, and a language where it names none
+ *   pandoc-tree.ts --plain FOUND.json PLAIN.json   removes the wrappers that Markdown and wikis would show as tags, and nothing else
+ *   pandoc-tree.ts --open DOCUMENT                 fails with "encrypted document" if a password is needed, which Pandoc reports as damage
  *
  * Pictures are replaced by their descriptions unless their bytes are there, and raw passages are removed. Among the metadata, only what describes the
  * text is kept, since `cover-image`, `css`, `bibliography` and others name files. A text without a title gets its first heading's. Prints an answer
  * as residents give: warnings about pictures that the document has and the tree lacks.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { inflateRawSync } from 'node:zlib';
 import { NO_PICTURES, picturesIn } from './pandoc-tree/pictures.ts';
+import { plainTree } from './pandoc-tree/plain.ts';
+import { contentOf, type Json, part, type Tree, tagOf, unwrapped } from './pandoc-tree/tree.ts';
 import { answering } from './values/answer.ts';
 import { STORED, zipEntries } from './zip.ts';
-
-type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-interface Tree {
-  meta: Record<string, Json>;
-  blocks: Json[];
-}
 
 const KEPT_META = ['title', 'subtitle', 'author', 'date', 'lang', 'abstract', 'keywords'];
 /** Bitmaps only: for vector graphics the writer would start another program. */
 const INLINE_PICTURE = /^data:image\/(png|jpeg|gif);base64,/;
 
-const tagOf = (node: Json): string | undefined =>
-  typeof node === 'object' && node !== null && !Array.isArray(node) && typeof node['t'] === 'string' ? node['t'] : undefined;
-const contentOf = (node: Json): Json => (typeof node === 'object' && node !== null && !Array.isArray(node) ? (node['c'] ?? null) : null);
-const part = (node: Json, index: number): Json => (Array.isArray(node) ? (node[index] ?? null) : null);
-
 let pictures = NO_PICTURES;
-
-/** Links lead to the sections of a book, which are such a Div: the first words of it take its name over. */
-function anchored(id: Json, blocks: Json[]): Json[] {
-  const [first, ...rest] = blocks;
-  const tag = tagOf(first ?? null);
-  if (typeof id !== 'string' || id === '' || first === undefined || tag === undefined) return blocks;
-  const span = { t: 'Span', c: [[id, [], []], []] };
-  const content = contentOf(first);
-  if (tag === 'Para' || tag === 'Plain') return [{ t: tag, c: [span, ...(content as Json[])] }, ...rest];
-  if (tag === 'Header') return [{ t: tag, c: [part(content, 0), part(content, 1), [span, ...(part(content, 2) as Json[])]] }, ...rest];
-  return blocks;
-}
 
 /** @returns the nodes that replace the node in its list: none, the cleaned node, or several */
 function cleanNode(node: Json): Json[] {
   const tag = tagOf(node);
   if (tag === 'RawBlock' || tag === 'RawInline') return [];
   // Sections of books and cells of notebooks: inside a Div, headings count for less than those of the text around it.
-  if (tag === 'Div') return anchored(part(part(contentOf(node), 0), 0), clean(part(contentOf(node), 1)) as Json[]);
+  if (tag === 'Div') return unwrapped(part(part(contentOf(node), 0), 0), clean(part(contentOf(node), 1)) as Json[]);
   if (tag === 'Header') return [numbered(clean(contentOf(node)))];
   if (tag === 'Image') {
     const content = contentOf(node);
@@ -89,10 +70,12 @@ function clean(node: Json): Json {
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, clean(value)]));
 }
 
-function cleanTree(tree: Tree): Tree {
+/** @param language for the metadata of a text that names none, by which a writer would take the name of the locale */
+function cleanTree(tree: Tree, language: string | undefined): Tree {
   const blocks = clean(tree.blocks) as Json[];
   const kept = KEPT_META.filter((name) => tree.meta[name] !== undefined);
   const meta = Object.fromEntries(kept.map((name) => [name, clean(tree.meta[name] ?? null)]));
+  if (language !== undefined) meta['lang'] ??= { t: 'MetaString', c: language };
   const heading = blocks.find((block) => tagOf(block) === 'Header');
   const pagetitle: Json = { t: 'MetaInlines', c: heading === undefined ? [{ t: 'Str', c: 'Document' }] : part(contentOf(heading), 2) };
   return { ...tree, blocks, meta: meta['title'] === undefined ? { ...meta, pagetitle } : meta };
@@ -109,12 +92,17 @@ function isEncrypted(document: Buffer): boolean {
 
 const MOST_MANIFEST = 16 * 1024 * 1024;
 
-const [first, second, document] = process.argv.slice(2);
-if (first === undefined || second === undefined) throw new Error('usage: pandoc-tree.ts FOUND.json CLEAN.json [DOCUMENT]');
-if (first === '--open') {
+const { values: asked, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { open: { type: 'boolean' }, plain: { type: 'boolean' }, pictures: { type: 'string' }, language: { type: 'string' } },
+});
+const [input, output = ''] = positionals;
+if (input === undefined || (output === '') !== (asked.open === true))
+  throw new Error('usage: pandoc-tree.ts FOUND.json CLEAN.json [--pictures DOCUMENT] [--language TAG]');
+if (asked.open === true) {
   let encrypted = false;
   try {
-    encrypted = isEncrypted(readFileSync(second));
+    encrypted = isEncrypted(readFileSync(input));
   } catch {
     // Damaged: Pandoc reports that.
   }
@@ -124,7 +112,8 @@ if (first === '--open') {
   }
 } else
   await answering(() => {
-    if (document !== undefined) pictures = picturesIn(readFileSync(document));
-    writeFileSync(second, JSON.stringify(cleanTree(JSON.parse(readFileSync(first, 'utf8')))));
+    if (asked.pictures !== undefined) pictures = picturesIn(readFileSync(asked.pictures));
+    const tree: Tree = JSON.parse(readFileSync(input, 'utf8'));
+    writeFileSync(output, JSON.stringify(asked.plain === true ? plainTree(tree) : cleanTree(tree, asked.language)));
     return pictures.warnings();
   });

@@ -75,6 +75,18 @@ These are the last words.
     );
   });
 
+  it('of a PDF keeps a list behind the table that stands above it', async () => {
+    // Poppler lists what begins at the margin first.
+    const centred = await page(
+      `<!DOCTYPE html><html><head><style>table { margin: 0 auto } td, th { padding: 3pt 9pt }</style></head><body><p>${LONG}</p>
+<table><tr><th>Year</th><th>Sum</th></tr><tr><td>2025</td><td>10</td></tr><tr><td>2026</td><td>12</td></tr></table>
+<ul style="list-style: none"><li>• timber</li><li>• copper</li></ul><p>These are the last words.</p></body></html>`,
+    );
+    expect(await textIn(await to(centred, 'pdf'))).toBe(
+      `${LONG}\n\n| Year | Sum |\n| --- | --- |\n| 2025 | 10 |\n| 2026 | 12 |\n\n- timber\n- copper\n\nThese are the last words.\n`,
+    );
+  });
+
   it('that is a picture keeps them, too', async () => {
     const picture = await to(await to(await page(), 'pdf'), 'png', { dpi: '200' });
     const seen = await textIn(picture);
@@ -98,5 +110,28 @@ These are the last words.
     expect(text).not.toContain('|');
     expect(text.match(/sees where the way turns\./g)).toHaveLength(12);
     expect(text.match(/anybody/g)).toHaveLength(12);
+  });
+});
+
+describe('the wrappers of a page', () => {
+  const WRAPPED = `<!DOCTYPE html><html><head><title>t</title></head><body><div class="outer"><div class="inner" id="part">
+<h1>Kestrel</h1><div>One <span class="a">word</span> and <em>another</em>.</div><div>A second line, <a href="#end">see the end</a>.</div>
+<p><span style="color: red">red</span></p></div></div><div id="end"><p>The end.</p></div></body></html>`;
+
+  it.each([
+    [
+      'md',
+      '---\ntitle: t\n---\n\n# Kestrel\n\nOne word and *another*.\n\nA second line, [see the end](#end).\n\nred\n\n<span id="end"></span>The end.\n',
+    ],
+    ['rst', '=\nt\n=\n\nKestrel\n=======\n\nOne word and *another*.\n\nA second line, `see the end <#end>`__.\n\nred\n\nThe end.\n'],
+  ])('are no part of its text as %s, and what a link leads to keeps its name', async (target, expected) => {
+    expect(await readFile(await to(await page(WRAPPED), target), 'utf8')).toBe(expected);
+  });
+
+  it('are no part of the text of a book', async () => {
+    const text = await textIn(await to(await page(WRAPPED), 'epub'));
+    expect(text).not.toMatch(/<div|class=/);
+    expect(text).toContain('\nlanguage: und\n');
+    expect(text).toContain('# Kestrel\n\nOne word and *another*.\n\nA second line, [see the end](');
   });
 });

@@ -31,19 +31,20 @@ export function layoutOf(all: readonly Line[]): readonly PagePart[] {
   const pages = pagesOf(all).map(withMarks);
   const lines = pages.flat();
   const tables = new Map(pages.flatMap((page) => [...tablesOn(page)]));
+  const waiting = [...new Set(tables.values())];
   const levels = levelsOf(lines);
   const ends = endsOf(lines);
   const parts: PagePart[] = [];
-  const shown = new Set<PlacedTable>();
   /** The lists that are open, by where their items begin. */
   let lists: readonly number[] = [];
   let before: { readonly line: Line; readonly height: number } | undefined;
 
   for (const line of lines) {
-    for (const table of line.words.flatMap((word) => tables.get(word) ?? [])) {
-      if (shown.has(table)) continue;
-      shown.add(table);
+    const inLine = new Set(line.words.map((word) => tables.get(word)));
+    // A list may be read before the table that stands above it.
+    for (let [table] = waiting; table !== undefined && (inLine.has(table) || isAbove(table, line)); [table] = waiting) {
       parts.push({ kind: 'table', table });
+      waiting.shift();
       before = undefined;
     }
     const words = line.words.filter((word) => !tables.has(word));
@@ -84,6 +85,9 @@ function pagesOf(lines: readonly Line[]): readonly (readonly Line[])[] {
   }
   return [...pages.values()];
 }
+
+const isAbove = (table: PlacedTable, line: Line): boolean =>
+  table.page < line.page || (table.page === line.page && table.bottom <= (line.top + line.bottom) / 2);
 
 const isAlike = (one: number, other: number, tolerance = SAME): boolean => Math.max(one, other) < tolerance * Math.min(one, other);
 

@@ -5,6 +5,8 @@ import { type Box, boxAround, inRows, type Line, spaced, usualSize, type Word } 
 export interface PlacedTable {
   /** The cells of each row. */
   readonly rows: readonly (readonly string[])[];
+  readonly page: number;
+  readonly bottom: number;
 }
 
 /** Words of a line without a wide gap between them. */
@@ -25,7 +27,7 @@ export function tablesOn(lines: readonly Line[]): ReadonlyMap<Word, PlacedTable>
   const rows = inRows(lines.flatMap(piecesOf));
   for (let at = 0; at < rows.length; ) {
     const run = runFrom(rows, at);
-    const table = tableOf(run);
+    const table = tableOf(run, lines[0]?.page ?? 0);
     if (table !== undefined) for (const word of run.flat().flatMap(({ words }) => words)) found.set(word, table);
     at += Math.max(1, run.length);
   }
@@ -57,7 +59,7 @@ function runFrom(rows: readonly Row[], start: number): readonly Row[] {
   return rows.slice(start, end);
 }
 
-function tableOf(run: readonly Row[]): PlacedTable | undefined {
+function tableOf(run: readonly Row[], page: number): PlacedTable | undefined {
   const several = run.filter((row) => row.length > 1);
   if (several.length < 2) return undefined;
   const columns = columnsOf(several);
@@ -74,7 +76,7 @@ function tableOf(run: readonly Row[]): PlacedTable | undefined {
       cells[column] = `${cells[column] ?? ''} ${spaced(words)}`.trim();
     }
   }
-  return { rows };
+  return { rows, page, bottom: boxAround(run.flat()).bottom };
 }
 
 /** What the pieces of most rows have in common; a heading over several columns has fewer pieces. */
