@@ -25,9 +25,18 @@ const BETWEEN = /[ \t\r\n,.;:!?\u3001\u3002\uff0c]/;
 const SCRIPTS: readonly RegExp[] = [
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\u30fc]/gu,
   /[\p{Script=Hangul}\p{Script=Han}]/gu,
-  ...['Cyrillic', 'Greek', 'Arabic', 'Hebrew', 'Devanagari', 'Thai', 'Bengali', 'Tamil', 'Telugu', 'Gujarati', 'Georgian', 'Armenian'].map(
-    (script) => new RegExp(`[\\p{Script=${script}}\\p{Script=Inherited}]`, 'gu'),
-  ),
+  /[\p{Script=Cyrillic}\p{Script=Inherited}]/gu,
+  /[\p{Script=Greek}\p{Script=Inherited}]/gu,
+  /[\p{Script=Arabic}\p{Script=Inherited}]/gu,
+  /[\p{Script=Hebrew}\p{Script=Inherited}]/gu,
+  /[\p{Script=Devanagari}\p{Script=Inherited}]/gu,
+  /[\p{Script=Thai}\p{Script=Inherited}]/gu,
+  /[\p{Script=Bengali}\p{Script=Inherited}]/gu,
+  /[\p{Script=Tamil}\p{Script=Inherited}]/gu,
+  /[\p{Script=Telugu}\p{Script=Inherited}]/gu,
+  /[\p{Script=Gujarati}\p{Script=Inherited}]/gu,
+  /[\p{Script=Georgian}\p{Script=Inherited}]/gu,
+  /[\p{Script=Armenian}\p{Script=Inherited}]/gu,
 ];
 /** Shares of a text without a mark: words among its characters, and one script beside Latin among its words. */
 const LEAST_WORDS = 0.5;

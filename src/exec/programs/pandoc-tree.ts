@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { inflateRawSync } from 'node:zlib';
 import { NO_PICTURES, picturesIn } from './pandoc-tree/pictures.ts';
 import { plainTree } from './pandoc-tree/plain.ts';
-import { contentOf, type Json, part, type Tree, tagOf, unwrapped } from './pandoc-tree/tree.ts';
+import { contentOf, itemAt, type Json, type Tree, typeOf, unwrapped } from './pandoc-tree/tree.ts';
 import { answering } from './values/answer.ts';
 import { STORED, zipEntries } from './zip.ts';
 
@@ -26,18 +26,18 @@ let pictures = NO_PICTURES;
 
 /** @returns the nodes that replace the node in its list: none, the cleaned node, or several */
 function cleanNode(node: Json): Json[] {
-  const tag = tagOf(node);
+  const tag = typeOf(node);
   if (tag === 'RawBlock' || tag === 'RawInline') return [];
   // Sections of books and cells of notebooks: inside a Div, headings count for less than those of the text around it.
-  if (tag === 'Div') return unwrapped(part(part(contentOf(node), 0), 0), clean(part(contentOf(node), 1)) as Json[]);
+  if (tag === 'Div') return unwrapped(itemAt(itemAt(contentOf(node), 0), 0), clean(itemAt(contentOf(node), 1)) as Json[]);
   if (tag === 'Header') return [numbered(clean(contentOf(node)))];
   if (tag === 'Image') {
     const content = contentOf(node);
-    const target = part(part(content, 2), 0);
+    const target = itemAt(itemAt(content, 2), 0);
     // Attributes go too: some writers fetch what `data-src` names.
     const shown = typeof target !== 'string' ? undefined : INLINE_PICTURE.test(target) ? target : pictures.inline(target);
-    if (shown !== undefined) return [{ t: 'Image', c: [['', [], sizesOf(part(content, 0))], clean(part(content, 1)), [shown, '']] }];
-    const description = clean(part(content, 1));
+    if (shown !== undefined) return [{ t: 'Image', c: [['', [], sizesOf(itemAt(content, 0))], clean(itemAt(content, 1)), [shown, '']] }];
+    const description = clean(itemAt(content, 1));
     return Array.isArray(description) ? description : [];
   }
   return [clean(node)];
@@ -45,10 +45,10 @@ function cleanNode(node: Json): Json[] {
 
 /** Length of a picture's side: `0.83in` or `50%`. */
 const sizesOf = (attributes: Json): Json[] => {
-  const values = part(attributes, 2);
+  const values = itemAt(attributes, 2);
   if (!Array.isArray(values)) return [];
   return values.filter(
-    (pair) => /^(?:width|height)$/.test(String(part(pair, 0))) && /^[\d.]{1,24}(?:in|cm|mm|px|%)?$/.test(String(part(pair, 1))),
+    (pair) => /^(?:width|height)$/.test(String(itemAt(pair, 0))) && /^[\d.]{1,24}(?:in|cm|mm|px|%)?$/.test(String(itemAt(pair, 1))),
   );
 };
 
@@ -57,10 +57,10 @@ let headings = 0;
 /** The EPUB writer fails on a heading without an identifier. */
 function numbered(content: Json): Json {
   headings += 1;
-  const [id, classes, values] = [0, 1, 2].map((index) => part(part(content, 1), index));
+  const [id, classes, values] = [0, 1, 2].map((index) => itemAt(itemAt(content, 1), index));
   return {
     t: 'Header',
-    c: [part(content, 0), [id === '' ? `heading-${headings}` : (id ?? ''), classes ?? [], values ?? []], part(content, 2)],
+    c: [itemAt(content, 0), [id === '' ? `heading-${headings}` : (id ?? ''), classes ?? [], values ?? []], itemAt(content, 2)],
   };
 }
 
@@ -76,8 +76,8 @@ function cleanTree(tree: Tree, language: string | undefined): Tree {
   const kept = KEPT_META.filter((name) => tree.meta[name] !== undefined);
   const meta = Object.fromEntries(kept.map((name) => [name, clean(tree.meta[name] ?? null)]));
   if (language !== undefined) meta['lang'] ??= { t: 'MetaString', c: language };
-  const heading = blocks.find((block) => tagOf(block) === 'Header');
-  const pagetitle: Json = { t: 'MetaInlines', c: heading === undefined ? [{ t: 'Str', c: 'Document' }] : part(contentOf(heading), 2) };
+  const heading = blocks.find((block) => typeOf(block) === 'Header');
+  const pagetitle: Json = { t: 'MetaInlines', c: heading === undefined ? [{ t: 'Str', c: 'Document' }] : itemAt(contentOf(heading), 2) };
   return { ...tree, blocks, meta: meta['title'] === undefined ? { ...meta, pagetitle } : meta };
 }
 

@@ -1,5 +1,5 @@
 /** Takes the wrappers out of a tree that only pages of the web have, with what they look like. What a link leads to keeps its name. */
-import { contentOf, type Json, part, type Tree, tagOf, unwrapped } from './tree.ts';
+import { contentOf, itemAt, type Json, type Tree, typeOf, unwrapped } from './tree.ts';
 
 export function plainTree(tree: Tree): Tree {
   const linked = new Set<string>();
@@ -11,7 +11,7 @@ export function plainTree(tree: Tree): Tree {
 function collectLinks(node: Json, linked: Set<string>): void {
   if (Array.isArray(node)) for (const child of node) collectLinks(child, linked);
   else if (typeof node === 'object' && node !== null) {
-    const target = tagOf(node) === 'Link' ? part(part(contentOf(node), 2), 0) : null;
+    const target = typeOf(node) === 'Link' ? itemAt(itemAt(contentOf(node), 2), 0) : null;
     if (typeof target === 'string' && target.startsWith('#')) linked.add(target.slice(1));
     for (const child of Object.values(node)) collectLinks(child, linked);
   }
@@ -25,15 +25,15 @@ function plain(node: Json, linked: ReadonlySet<string>): Json {
 
 /** @returns the nodes that stand in the place of the node */
 function withoutWrapper(node: Json, linked: ReadonlySet<string>): Json[] {
-  const [tag, content] = [tagOf(node), contentOf(node)];
+  const [tag, content] = [typeOf(node), contentOf(node)];
   if (tag !== 'Div' && tag !== 'Span') {
     const kept = plain(node, linked);
     const isEmpty = tag === 'Para' && (contentOf(kept) as Json[]).length === 0;
     return isEmpty ? [] : [kept];
   }
-  const id = part(part(content, 0), 0);
+  const id = itemAt(itemAt(content, 0), 0);
   const name = typeof id === 'string' && linked.has(id) ? id : '';
-  const within = plain(part(content, 1), linked) as Json[];
+  const within = plain(itemAt(content, 1), linked) as Json[];
   if (tag === 'Div') return unwrapped(name, within);
   return name === '' ? within : [{ t: 'Span', c: [[name, [], []], []] }, ...within];
 }
