@@ -62,6 +62,7 @@ const REASONS = {
   memory: 'The conversion exceeded its memory limit.',
   engine_crashed: 'The conversion program crashed on this file.',
   engine_missing: 'The program that this conversion needs is not installed.',
+  model_not_installed: 'What this file needs is done by a model that is not installed on this server.',
   unsupported_mime: 'The service does not support this file type.',
   no_file: 'The file is empty.',
   invalid_format: 'This file cannot be converted to the target format.',

@@ -9,6 +9,7 @@ import { engine as comic } from './engines/comic.ts';
 import { engine as data } from './engines/data.ts';
 import { engine as dataSheets } from './engines/data-sheets.ts';
 import { engine as dcmtk } from './engines/dcmtk.ts';
+import { engine as dictation } from './engines/dictation.ts';
 import { engine as djvu } from './engines/djvu.ts';
 import { engine as enlarge } from './engines/enlarge.ts';
 import { engine as eps } from './engines/eps.ts';
@@ -69,6 +70,7 @@ export const engines: readonly Engine[] = [
   dataSheets,
   data,
   dcmtk,
+  dictation,
   djvu,
   enlarge,
   eps,

@@ -160,7 +160,13 @@ async function failureOf(judge: StepperDeps['judge'], engine: Engine, outcome: P
 }
 
 /** Reasons with particulars that only the program knows. */
-const SAYS_MORE: ReadonlySet<Reason> = new Set(['invalid_option', 'input_limit', 'no_stream', 'unsupported_variant']);
+const SAYS_MORE: ReadonlySet<Reason> = new Set([
+  'invalid_option',
+  'input_limit',
+  'no_stream',
+  'unsupported_variant',
+  'model_not_installed',
+]);
 
 const answerIn = ({ stdout }: ProcessOutcome): ProgramAnswer | undefined => lastAnswer(stdout.subarray(-LONGEST_LINE).toString());
 

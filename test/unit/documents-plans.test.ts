@@ -224,7 +224,8 @@ describe('pandoc', () => {
     for (const target of ['docx', 'odt', 'epub']) {
       const [read, clean, write] = commands(pandoc, { source: 'md', target });
       expect(read?.args).toContain('--sandbox');
-      expect(clean?.args).toEqual(['/job/scratch/found.json', '/job/scratch/clean.json']);
+      const language = target === 'epub' ? ['--language', 'und'] : [];
+      expect(clean?.args).toEqual(['/job/scratch/found.json', '/job/scratch/clean.json', ...language]);
       expect(write?.args.at(-1)).toBe('/job/scratch/clean.json');
     }
   });

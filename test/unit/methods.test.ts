@@ -63,6 +63,12 @@ describe('a method that takes long', () => {
   });
 });
 
+it('speech is written down by the program of the system where no model is installed', () => {
+  const entryOf = (...missing: readonly string[]) => describeTools(without(...missing)).find(({ slug }) => slug === 'speech-to-text');
+  expect(entryOf()).toMatchObject({ engine: 'whisper-base', engines: ['whisper-base', 'pocketsphinx'] });
+  expect(entryOf('speech')).toMatchObject({ engine: 'pocketsphinx', available: true });
+});
+
 it('a tool whose engine is missing is absent, and says which', () => {
   expect(without('qpdf').absent.get('merge-pdf')).toMatchObject({ reason: 'qpdf is not installed' });
   expect(without('qpdf').tools.has('merge-pdf')).toBe(false);

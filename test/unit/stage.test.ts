@@ -11,7 +11,7 @@ let checkout: string;
 beforeEach(() => {
   checkout = mkdtempSync(join(tmpdir(), 'filemill-stage-'));
   execFileSync('chmod', ['755', checkout]);
-  for (const path of ['src/exec/programs', 'package.json', 'package-lock.json'])
+  for (const path of ['src/exec/programs', 'src/catalog/looks/wide.ts', 'package.json', 'package-lock.json'])
     cpSync(join(root, path), join(checkout, path), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
 });
@@ -33,7 +33,7 @@ it('is the same for all that start at once, and has no TypeScript left', async (
 it('does what the source says, with all that it imports', async () => {
   const { node, pathOf } = await staged();
   // Each imports what it needs before it looks at what it was given.
-  for (const program of ['lock.ts', 'measure.ts', 'merge.ts', 'page.ts', 'pandoc-tree.ts', 'scan.ts']) {
+  for (const program of ['lock.ts', 'measure.ts', 'merge.ts', 'page.ts', 'pandoc-tree.ts', 'scan.ts', 'utf8.ts']) {
     const { stderr } = spawnSync(node, [pathOf(program)], { cwd: checkout, input: '', encoding: 'utf8', timeout: 10_000 });
     expect(stderr, program).not.toMatch(/ERR_MODULE_NOT_FOUND|SyntaxError|ERR_UNKNOWN_FILE_EXTENSION/);
   }

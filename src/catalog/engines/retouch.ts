@@ -27,7 +27,7 @@ export const engine: Engine = {
   inspect: imagemagick.inspect as NonNullable<Engine['inspect']>,
   plan: (task) => planRetouch(task, (picture) => [retouch('enhance', picture, resultIn(task.scratch))]),
   explain: (output, code) =>
-    reasonTold(output, code, ['input_limit']) ??
+    reasonTold(output, code, ['input_limit', 'model_not_installed']) ??
     (/Array buffer allocation failed|heap out of memory/.test(output) ? 'memory' : explain(output)),
   // A photo of 16 megapixels has four planes of 64 MB, and filters have several of each.
   limits: { memoryBytes: 3 * 1024 ** 3 },

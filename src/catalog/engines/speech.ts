@@ -1,6 +1,6 @@
 /** Our own program around Whisper, a model that writes down what is said: FFmpeg decodes the sound. */
 import { conversionFailed } from '../../errors.ts';
-import type { Engine, Plan, Task } from '../engine.ts';
+import type { Engine, Plan, ProcessStep, Task } from '../engine.ts';
 import { WAV } from '../known-good.ts';
 import { modelStep } from '../planning/told.ts';
 import { command } from './ffmpeg/command.ts';
@@ -31,18 +31,22 @@ export const engine: Engine = {
 
 /** @param language a code of Whisper's, or auto @throws Failure `no_stream` if there is no sound */
 export function planTranscribed(task: Task, language: string, quality: SpeechQuality): Plan {
-  const { target, output, scratch, facts } = task;
-  const [sound] = mediaOf(facts).audio;
+  const { decode, raw } = decodeSpeech(task);
+  const args = [raw, `${task.output}/out.${task.target}`, task.target, language, `${BEAMS[quality]}`];
+  return { steps: [decode, modelStep('speech', args, { input: raw })] };
+}
+
+/** Decodes the first sound to what recognisers of speech hear: one channel, 16 kHz, 16 bits a sample. @throws Failure `no_stream` if there is none */
+export function decodeSpeech(task: Task): { readonly decode: ProcessStep; readonly raw: string } {
+  const [sound] = mediaOf(task.facts).audio;
   if (sound === undefined) throw conversionFailed('no_stream');
-  const raw = `${scratch}/sound.raw`;
+  const raw = `${task.scratch}/sound.raw`;
   const decode = command({
     task,
     timeline: timeline(task),
     full: true,
-    // What Whisper hears: one channel, 16 kHz.
     encode: ['-map', `0:${sound.index}`, '-vn', '-sn', '-dn', '-ac', '1', '-ar', '16000', '-c:a', 'pcm_s16le', '-f', 's16le'],
     to: raw,
   });
-  const args = [raw, `${output}/out.${target}`, target, language, `${BEAMS[quality]}`];
-  return { steps: [decode, modelStep('speech', args, { input: raw })] };
+  return { decode, raw };
 }

@@ -1,16 +1,20 @@
-/** What tools have in common that find the subject of a photo by a model. */
+/** What tools have in common that find the subject of a photo: by a model, or by the plain backdrop that it stands before. */
 import { engine as small } from '../engines/matte.ts';
 import { engine as large } from '../engines/matte-large.ts';
+import { engine as classical } from '../engines/retouch.ts';
 import { modelName } from '../options/fields.ts';
 import type { Method } from '../tool.ts';
 
-export const subjectModel = modelName.describe(`${large.name} or ${small.name}, as far as they are installed`).optional();
+export const subjectModel = modelName
+  .describe(`${large.name}, ${small.name} or ${classical.name}, as far as they are installed`)
+  .optional();
 export const SUBJECT_MODEL_TEXT = {
-  means: `What finds the subject: ${large.name}, which is used where it is installed, or ${small.name}, which takes half the time.`,
+  means: `What finds the subject: ${large.name}, which is used where it is installed, ${small.name}, which takes half the time, or ${classical.name}, which needs a plain background.`,
 };
 
-/** The better model first. */
-export const bySubject = (plan: Method['plan']): readonly [Method, Method] => [
-  { engine: large, plan },
-  { engine: small, plan },
+/** The better model first; without one, what takes a plain backdrop away. */
+export const bySubject = (byModel: Method['plan'], byBackdrop: Method['plan']): readonly [Method, ...Method[]] => [
+  { engine: large, plan: byModel },
+  { engine: small, plan: byModel },
+  { engine: classical, plan: byBackdrop },
 ];

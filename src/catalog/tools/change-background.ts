@@ -1,12 +1,13 @@
 /** A picture before another background. */
 import { z } from 'zod';
 import { Failure } from '../../errors.ts';
+import type { Plan, Step } from '../engine.ts';
 import { boundedSides } from '../engines/imagemagick/inspect.ts';
 import { matted, matteOver } from '../engines/matte.ts';
-import { planRetouch, resultIn } from '../engines/retouch.ts';
+import { planRetouch, resultIn, retouch } from '../engines/retouch.ts';
 import { colour } from '../options/fields.ts';
-import { type Tool, taskOf } from '../tool.ts';
-import { decodeBeside, PHOTO, photoTarget } from '../tool-families/photo.ts';
+import { type Tool, type ToolTask, taskOf } from '../tool.ts';
+import { decodeBeside, PHOTO, photoTarget, retouched } from '../tool-families/photo.ts';
 import { bySubject, SUBJECT_MODEL_TEXT, subjectModel } from '../tool-families/subject.ts';
 
 const WHITE = '#ffffff';
@@ -29,14 +30,21 @@ export const tool: Tool = {
         throw new Failure('BAD_REQUEST', { says: 'Send either a picture in the field "background" or a colour, not both.' });
       return photoTarget(sources);
     },
-    methods: bySubject((order) => {
-      const [photo, background] = order.sources;
-      if (photo === undefined) throw new Error('a tool without a source');
-      const { color = WHITE } = order.input as z.output<typeof input>;
-      if (background === undefined) return matted(order, 'over', [color]);
-      for (const source of [photo, background]) boundedSides(source);
-      const beside = decodeBeside(order, background, 'background');
-      return planRetouch(taskOf(order), (picture) => [...beside.steps, matteOver(picture, beside.picture, resultIn(order.scratch))]);
-    }),
+    methods: bySubject(
+      (order) => replaced(order, matteOver) ?? matted(order, 'over', [colourOf(order)]),
+      (order) =>
+        replaced(order, (photo, beside, result) => retouch('over', photo, result, beside)) ?? retouched(order, 'over', colourOf(order)),
+    ),
   },
 };
+
+const colourOf = ({ input: given }: ToolTask): string => (given as z.output<typeof input>).color ?? WHITE;
+
+/** @param over the step for a photo, the picture that it gets behind it, and the result @returns undefined where no second picture was sent */
+function replaced(order: ToolTask, over: (photo: string, beside: string, result: string) => Step): Plan | undefined {
+  const [photo, background] = order.sources;
+  if (photo === undefined || background === undefined) return undefined;
+  for (const source of [photo, background]) boundedSides(source);
+  const beside = decodeBeside(order, background, 'background');
+  return planRetouch(taskOf(order), (picture) => [...beside.steps, over(picture, beside.picture, resultIn(order.scratch))]);
+}

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { matted } from '../engines/matte.ts';
 import type { Tool } from '../tool.ts';
-import { PHOTO } from '../tool-families/photo.ts';
+import { PHOTO, retouched } from '../tool-families/photo.ts';
 import { bySubject, SUBJECT_MODEL_TEXT, subjectModel } from '../tool-families/subject.ts';
 
 export const tool: Tool = {
@@ -13,5 +13,11 @@ export const tool: Tool = {
   texts: { model: SUBJECT_MODEL_TEXT },
   daily: 100,
   mcp: { title: 'Remove background', description: 'Removes the background of an image: a transparent PNG.' },
-  work: { target: () => 'png', methods: bySubject((order) => matted(order, 'cut')) },
+  work: {
+    target: () => 'png',
+    methods: bySubject(
+      (order) => matted(order, 'cut'),
+      (order) => retouched(order, 'cut'),
+    ),
+  },
 };

@@ -1,7 +1,8 @@
 /** The words of a recording. */
 import { z } from 'zod';
-import { planTranscribed, type SpeechQuality, engine as whisper } from '../engines/speech.ts';
-import { oneOf } from '../options/fields.ts';
+import { planDictation, engine as pocketsphinx } from '../engines/dictation.ts';
+import { planTranscribed, engine as whisper } from '../engines/speech.ts';
+import { modelName, oneOf } from '../options/fields.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { SOUNDS, VIDEOS } from '../tool-families/media.ts';
 import { boundedRecording } from '../tool-families/recording.ts';
@@ -19,11 +20,14 @@ const LANGUAGES = [
 /** Whisper's own code of Javanese. */
 const CODES: Readonly<Record<string, string>> = { jv: 'jw' };
 const MAX_SECONDS = 2 * 60 * 60;
+/** It takes half as long as the recording. */
+const MAX_DICTATION_SECONDS = 30 * 60;
 
 const input = z.object({
   format: oneOf(['txt', 'srt', 'vtt']).default('txt'),
   quality: oneOf(['fast', 'balanced', 'best']).default('balanced'),
   language: oneOf(LANGUAGES).default('auto'),
+  model: modelName.optional(),
 });
 
 export const tool: Tool = {
@@ -36,8 +40,13 @@ export const tool: Tool = {
   input,
   texts: {
     format: { means: 'Plain text, or subtitles with times.' },
-    quality: { means: 'How many readings of each sentence are compared: 1, 2 or 5. More takes more time.' },
+    quality: {
+      means: 'How thoroughly it listens: how many readings of each sentence are compared (1, 2 or 5), or how often it is gone through.',
+    },
     language: { means: 'Spoken language (ISO 639-1); auto detects it from the first words.' },
+    model: {
+      means: `What listens: ${whisper.name}, which is used where it is installed, or ${pocketsphinx.name}, which knows English only and mistakes three words in ten.`,
+    },
   },
   showsText: true,
   daily: 100,
@@ -53,7 +62,14 @@ export const tool: Tool = {
         engine: whisper,
         plan: (order) => {
           const { language, quality } = order.input as z.output<typeof input>;
-          return planTranscribed(boundedRecording(order, MAX_SECONDS), CODES[language] ?? language, quality satisfies SpeechQuality);
+          return planTranscribed(boundedRecording(order, MAX_SECONDS), CODES[language] ?? language, quality);
+        },
+      },
+      {
+        engine: pocketsphinx,
+        plan: (order) => {
+          const { language, quality } = order.input as z.output<typeof input>;
+          return planDictation(boundedRecording(order, MAX_DICTATION_SECONDS), language, quality);
         },
       },
     ],

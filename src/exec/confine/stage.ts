@@ -7,6 +7,8 @@ import { basename, dirname, join, sep } from 'node:path';
 import { NATIVE_PROGRAMS, type NativeProgram } from './policy.ts';
 
 const PROGRAMS = 'src/exec/programs';
+/** What they import of the service: files that import nothing. */
+const SHARED = ['src/catalog/looks/wide.ts'];
 /** This file: how it compiles them counts too. */
 const STAGE = 'src/exec/confine/stage.ts';
 /** libvips as sharp's packages bring it, with all that it needs: sharp itself is not used here. */
@@ -58,17 +60,18 @@ export interface Runtime {
  */
 export async function stage(checkout: string, node: string, into: string): Promise<Runtime> {
   const program = await realpath(node);
-  const sources = everythingBelow(join(checkout, PROGRAMS));
+  const shared = SHARED.map((path) => join(checkout, path)).filter((path) => existsSync(path));
+  const sources = [...everythingBelow(join(checkout, PROGRAMS)), ...shared];
   const isOpen = process.getuid?.() !== 0 || (everyoneReaches(checkout) && everyoneReaches(program));
   // An image has them as JavaScript.
   if (isOpen && !sources.some(isTypeScript)) return runtimeAt(checkout, checkout, program);
   const own = ['package.json', 'package-lock.json', STAGE].map((path) => join(checkout, path)).filter((path) => existsSync(path));
   const compiled = [...own, ...sources];
   if (isOpen) {
-    const shared = await publish(join(checkout, '.cache/programs'), stampOf(checkout, compiled), (fresh) => compile(checkout, fresh)).catch(
+    const made = await publish(join(checkout, '.cache/programs'), stampOf(checkout, compiled), (fresh) => compile(checkout, fresh)).catch(
       unlessUnwritable,
     );
-    if (shared !== undefined) return runtimeAt(shared, checkout, program);
+    if (made !== undefined) return runtimeAt(made, checkout, program);
   }
   const natives = await Promise.all(
     NATIVE_PROGRAMS.map((name) => join(checkout, NATIVE, name)).map(async (path) => ((await isThere(path)) ? [path] : [])),
@@ -87,11 +90,11 @@ export async function stage(checkout: string, node: string, into: string): Promi
 /** The programs without types, `package.json`, and the packages that they import, at the same paths as in the checkout. */
 export async function compile(checkout: string, into: string): Promise<void> {
   for (const path of PACKAGES) await cp(join(checkout, path), join(into, path), { recursive: true, filter: isRun });
-  await cp(join(checkout, PROGRAMS), join(into, PROGRAMS), { recursive: true });
+  for (const path of [PROGRAMS, ...SHARED]) await cp(join(checkout, path), join(into, path), { recursive: true });
   await cp(join(checkout, 'package.json'), join(into, 'package.json'));
-  for (const path of everythingBelow(join(into, PROGRAMS)).filter(isTypeScript)) {
+  for (const path of [...everythingBelow(join(into, PROGRAMS)), ...SHARED.map((each) => join(into, each))].filter(isTypeScript)) {
     const code = stripTypeScriptTypes(await readFile(path, 'utf8'));
-    await writeFile(asJavaScript(path), code.replaceAll(/ from '(\.\.?\/[\w/-]+)\.ts';/g, " from '$1.js';"));
+    await writeFile(asJavaScript(path), code.replaceAll(/ from '(\.\.?\/[\w./-]+)\.ts';/g, " from '$1.js';"));
     await rm(path);
   }
 }
@@ -153,7 +156,7 @@ function runtimeAt(root: string, home: string, node: string): Runtime {
     // Node finds the packages of the checkout from a folder in it.
     reads: [
       node,
-      ...[PROGRAMS, 'package.json', ...PACKAGES].map((part) => join(root, part)),
+      ...[PROGRAMS, ...SHARED.map(asJavaScript), 'package.json', ...PACKAGES].map((part) => join(root, part)),
       ...ONNX_RUNTIME.map((part) => join(home, part)),
     ],
   };

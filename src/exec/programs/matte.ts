@@ -9,7 +9,8 @@
  */
 import { folderOf } from './inference/arguments.ts';
 import { type ModelProgram, serve } from './inference/serve.ts';
-import { before, covering, cutOut, plain } from './matte/compose.ts';
+import { backgroundOf, before, cutOut, plain } from './matte/compose.ts';
+import { doubtOf } from './matte/doubt.ts';
 import { type DetectedFace, facesIn } from './matte/faces.ts';
 import { maskOf, type SubjectModel } from './matte/mask.ts';
 import { type PassportRule, portraitOf, sheetOf } from './matte/passport.ts';
@@ -17,10 +18,6 @@ import { type Picture, readPam, writePam } from './retouch/picture.ts';
 import type { Told } from './values/answer.ts';
 import { Unfit } from './values/value.ts';
 
-/** Below this, the result has to be looked at. */
-const SURE = 0.8;
-/** Less is a speck. */
-const LEAST_SHARE = 0.002;
 /** A second face of this share of the first one's area is another person. */
 const ANOTHER = 0.4;
 /** More is blurred to the eye. */
@@ -36,16 +33,11 @@ interface Listener {
 
 async function subjectOf(picture: Picture, model: SubjectModel, { warnings, progress }: Listener): Promise<Picture> {
   progress(0.05);
-  const { plane, confidence, share } = await maskOf(picture, model);
+  const mask = await maskOf(picture, model);
   progress(0.6);
-  if (share < LEAST_SHARE)
-    warnings.push({ code: 'no_subject', message: 'Nothing in the picture stands out from its background: check the result.' });
-  else if (confidence < SURE)
-    warnings.push({
-      code: 'low_confidence',
-      message: `It is not clear what belongs to the background (confidence ${confidence.toFixed(2)} of 1): check the result.`,
-    });
-  return cutOut(picture, plane);
+  const told = doubtOf(mask);
+  if (told !== undefined) warnings.push(told);
+  return cutOut(picture, mask.plane);
 }
 
 /** @returns the only face, or how many there are */
@@ -92,11 +84,7 @@ const work: ModelProgram['work'] = async ([operation, input = '', output = '', .
   if (operation === 'passport') result = await passport(picture, models, rest, listener);
   else {
     const subject = await subjectOf(picture, models.subject, listener);
-    const [behind = ''] = rest;
-    result =
-      operation === 'cut'
-        ? subject
-        : before(subject, behind.startsWith('#') ? plain(behind, picture) : covering(readPam(behind), picture.width, picture.height));
+    result = operation === 'cut' ? subject : before(subject, backgroundOf(rest[0] ?? '', picture));
   }
   progress(0.9);
   writePam(output, result);

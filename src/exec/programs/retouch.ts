@@ -1,15 +1,20 @@
 /**
- * Classical image processing on one picture: enlarges, enhances, restores, or fills a hole.
+ * Classical image processing on one picture: enlarges, enhances, restores, takes a plain backdrop away, or fills a hole.
  *
  *   retouch.ts upscale INPUT.pam OUTPUT.pam SCALE
  *   retouch.ts enhance INPUT.pam OUTPUT.pam
  *   retouch.ts restore INPUT.pam OUTPUT.pam
+ *   retouch.ts cut INPUT.pam OUTPUT.pam
+ *   retouch.ts over INPUT.pam OUTPUT.pam COLOUR|BACKGROUND.pam
  *   retouch.ts fill INPUT.pam OUTPUT.pam MASK.pam
  *   retouch.ts fill INPUT.pam OUTPUT.pam X Y WIDTH HEIGHT
  *
- * A mask is white where the hole is. Prints `progress 0.5` and the like, and what clients have to know as one line of JSON, as residents answer:
- * warnings, or, with status 2, that a mask covers nothing or too much.
+ * A mask is white where the hole is, and a colour is `#rrggbb`. Prints `progress 0.5` and the like, and what clients have to know as one line of JSON, as residents answer:
+ * warnings, or, with status 2, that a mask covers nothing or too much, or that there is no plain backdrop.
  */
+import { backgroundOf, before, cutOut } from './matte/compose.ts';
+import { doubtOf } from './matte/doubt.ts';
+import { beforeBackdrop } from './retouch/backdrop.ts';
 import { denoised, sharpened } from './retouch/detail.ts';
 import { fillSmoothly, fillWithPatches, reachedBy } from './retouch/fill.ts';
 import { balanced, levelled, withLocalContrast } from './retouch/light.ts';
@@ -73,6 +78,25 @@ function fill(picture: Picture, hole: readonly string[]): Picture | undefined {
   return undefined;
 }
 
+/** @returns the picture without its backdrop, or undefined where that is not plain */
+function cut(picture: Picture): Picture | undefined {
+  const found = done(0.6, beforeBackdrop(picture));
+  if (found === undefined) {
+    const says = 'The background is not plain: taking it away needs a model, which is not installed on this server.';
+    process.stdout.write(`${JSON.stringify({ ok: false, reason: 'model_not_installed', says })}\n`);
+    return undefined;
+  }
+  const told = doubtOf(found);
+  if (told !== undefined) warn(told.code, told.message);
+  return cutOut(picture, found.mask);
+}
+
+/** @param behind a colour, or the path of a picture */
+function over(picture: Picture, behind: string): Picture | undefined {
+  const subject = cut(picture);
+  return subject && before(subject, backgroundOf(behind, picture));
+}
+
 function maskIn(path: string): Uint8Array {
   const mask = readPam(path);
   return Uint8Array.from(lumaOf(mask).data, (value, i) => (value * (mask.alpha?.data[i] ?? 1) > 0.5 ? 1 : 0));
@@ -95,7 +119,11 @@ else {
         ? enhance(picture)
         : operation === 'restore'
           ? restore(picture)
-          : fill(picture, rest);
+          : operation === 'cut'
+            ? cut(picture)
+            : operation === 'over'
+              ? over(picture, rest[0] ?? '')
+              : fill(picture, rest);
   if (result === undefined) process.exitCode = 2;
   else {
     writePam(output, result);

@@ -9,7 +9,7 @@
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { folderOf } from './inference/arguments.ts';
 import { type ModelProgram, serve } from './inference/serve.ts';
-import { plainText, type Said, srt, vtt } from './speech/cues.ts';
+import { type Said, writers } from './speech/cues.ts';
 import { begin, search, type Transcript } from './speech/search.ts';
 import { readVocabulary, TICK, type Vocabulary } from './speech/vocabulary.ts';
 import { HEARD, HEARD_BEFORE, openWhisper, RATE, SECONDS } from './speech/whisper.ts';
@@ -22,7 +22,6 @@ const [UNLIKELY, SILENT] = [-1, 0.6];
 const DOUBTFUL = -0.8;
 /** Samples before the first sound that are heard too. */
 const RUN_UP = 0.2 * RATE;
-const WRITERS: Readonly<Record<string, (said: readonly Said[]) => string>> = { txt: plainText, srt, vtt };
 
 class Recording {
   readonly samples: number;
@@ -114,7 +113,7 @@ const work: ModelProgram['work'] = async ([input = '', output = '', format = '',
     progress(Math.min(1, at / recording.samples));
   }
   recording.close();
-  writeFileSync(output, (WRITERS[format] ?? plainText)(said));
+  writeFileSync(output, (writers[format] ?? writers.txt)(said));
   const code = [...vocabulary.languages].find(([, token]) => token === language)?.[0] ?? '';
   return [
     ...(said.length === 0 ? [{ code: 'no_speech', message: 'No speech was found in the recording.' }] : []),

@@ -164,3 +164,12 @@ it('UTF-16 is read by its mark', async () => {
   expect(result.toString()).toContain(TEXTS.Russian);
   expect(codes).not.toContain('charset_guessed');
 });
+
+it.each(['utf-16le', 'utf-16be', 'utf-32le', 'utf-32be'])('%s is read without a mark, in any script', async (charset) => {
+  for (const language of ['Russian', 'Japanese', 'German'] as const) {
+    const { result } = await send('a.bin', encoded(`${TEXTS[language]}\n`, charset), 'html');
+    expect(result.toString()).toContain(TEXTS[language]);
+    const table = await send('a.csv', encoded(`name,note\na,${TEXTS[language]}\n`, charset), 'json');
+    expect(table.result.toString()).toContain(TEXTS[language]);
+  }
+});

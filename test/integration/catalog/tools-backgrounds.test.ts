@@ -93,6 +93,48 @@ describe.each(['u2net', 'u2netp'])('remove-background by %s', (model) => {
   });
 });
 
+describe('without a model', () => {
+  /** A sign before a wall that a lamp lights from above, as JPEG. */
+  const sign = () =>
+    made(
+      'a sign.jpg',
+      ...['-size', '400x300', 'gradient:#f2f2f4-#d8d9de', '-fill', '#8a3b2a', '-draw', 'roundrectangle 120,70 280,230 20,20'],
+      ...['-fill', '#203040', '-draw', 'rectangle 150,180 250,230', '-quality', '90'],
+    );
+
+  it('a plain background is taken away', async () => {
+    const { path, job } = await use('remove-background', await sent('file', await sign()), { model: 'classical' });
+    expect(job.engine?.name).toBe('classical');
+    expect(job.warnings ?? []).toEqual([]);
+    expect(await mean(path, 'A', '140x140+130+80')).toBeGreaterThan(0.995);
+    expect(await mean(path, 'A', '110x300+0+0')).toBeLessThan(0.002);
+    expect(await mean(path, 'A', '400x60+0+240')).toBeLessThan(0.002);
+  });
+
+  it('another one takes its place, a colour or a picture', async () => {
+    const coloured = await use('change-background', await sent('file', await sign()), { model: 'classical', color: '#00ff00' });
+    expect(await mean(coloured.path, 'G', '100x300+0+0')).toBeGreaterThan(0.98);
+    expect(await mean(coloured.path, 'R', '100x300+0+0')).toBeLessThan(0.02);
+    const wall = await made('wall.png', '-size', '80x60', 'xc:#0000ff');
+    const files = [await sent('file', await sign()), await sent('background', wall)];
+    const before = await use('change-background', files, { model: 'classical' });
+    expect(await mean(before.path, 'B', '100x300+0+0')).toBeGreaterThan(0.98);
+    expect(await mean(before.path, 'R', '100x80+150+90')).toBeGreaterThan(0.5);
+  });
+
+  it('a busy one is refused, with what is lacking', async () => {
+    const answer = await callTool(service, 'remove-background', await sent('file', PORTRAIT), { model: 'classical' });
+    expect(answer.error).toMatchObject({ code: 'CONVERSION_FAILED', details: { reason: 'model_not_installed' } });
+    expect(answer.error?.message).toMatch(/not plain/);
+  });
+
+  it('a subject that hardly differs is told', async () => {
+    const pale = await made('pale.png', '-size', '200x150', 'xc:#fafafa', '-fill', '#eeeeee', '-draw', 'circle 100,75 100,30');
+    const { job } = await use('remove-background', await sent('file', pale), { model: 'classical' });
+    expect(job.warnings?.map(({ code }) => code)).toEqual(['low_confidence']);
+  });
+});
+
 describe('remove-background', () => {
   it('uses the better model where it is installed', async () =>
     expect((await use('remove-background', PORTRAIT)).job).toMatchObject({ engine: { name: 'u2net' } }));

@@ -160,6 +160,33 @@ describe('a voice of a program', () => {
   });
 });
 
+describe('without the model', () => {
+  it('English is written down roughly, and the job says so', async () => {
+    const { job, output } = await transcribe(chapter, { model: 'pocketsphinx', quality: 'best' });
+    expect(job.engine?.name).toBe('pocketsphinx');
+    expect(job.warnings?.map(({ code }) => code)).toEqual(['rough_transcript']);
+    expect(errorRate(output, await readAloud())).toBeLessThan(0.5);
+  });
+
+  it('words have their times, also behind silence', async () => {
+    const [first = '', second = ''] = CHAPTER;
+    const path = await joined('pause.wav', [first, 20, second]);
+    const { output } = await transcribe(path, { model: 'pocketsphinx', format: 'srt', quality: 'fast' });
+    const cues = cuesIn(output);
+    // The first part lasts 7.1 s.
+    expect(cues[0]?.from).toBeLessThan(1);
+    expect(cues.every(({ from, to }) => to <= 8 || from >= 26)).toBe(true);
+    expect(cues.at(-1)?.from).toBeGreaterThan(26);
+  });
+
+  it('another language is refused, and silence is told', async () => {
+    const german = await callTool(service, 'speech-to-text', chapter, { model: 'pocketsphinx', language: 'de' });
+    expect(german.error).toMatchObject({ code: 'CONVERSION_FAILED', details: { reason: 'model_not_installed' } });
+    const silent = await transcribe(await joined('mute.wav', [3]), { model: 'pocketsphinx', format: 'vtt' });
+    expect([silent.output, silent.job.warnings?.map(({ code }) => code)]).toEqual(['WEBVTT\n\n', ['no_speech']]);
+  });
+});
+
 describe('what has no speech', () => {
   it('is done, with a warning', async () => {
     const silent = await transcribe(await joined('silence.flac', [3]));

@@ -69,13 +69,15 @@ export const texts: CatalogTexts = {
     'Width of the rectangle.': 'Wie breit das Rechteck ist.',
     'Height of the rectangle.': 'Wie hoch das Rechteck ist.',
     'Plain text, or subtitles with times.': 'Reiner Text oder Untertitel mit Zeitangaben.',
-    'How many readings of each sentence are compared: 1, 2 or 5. More takes more time.':
-      'Wie viele Lesarten jedes Satzes verglichen werden: 1, 2 oder 5. Mehr dauert länger.',
+    'How thoroughly it listens: how many readings of each sentence are compared (1, 2 or 5), or how often it is gone through.':
+      'Wie gründlich zugehört wird: wie viele Lesarten jedes Satzes verglichen werden (1, 2 oder 5), oder wie oft er durchgegangen wird.',
     'Spoken language (ISO 639-1); auto detects it from the first words.':
       'Die gesprochene Sprache; automatisch: Sie wird an den ersten Worten erkannt.',
     'Password that the PDF has.': 'Bisheriges Passwort des PDFs.',
-    'What finds the subject: u2net, which is used where it is installed, or u2netp, which takes half the time.':
-      'Was das Motiv findet: u2net, das verwendet wird, wo es installiert ist, oder u2netp, das halb so lange braucht.',
+    'What finds the subject: u2net, which is used where it is installed, u2netp, which takes half the time, or classical, which needs a plain background.':
+      'Was das Motiv findet: u2net, das verwendet wird, wo es installiert ist, u2netp, das halb so lange braucht, oder classical, das einen einfarbigen Hintergrund braucht.',
+    'What listens: whisper-base, which is used where it is installed, or pocketsphinx, which knows English only and mistakes three words in ten.':
+      'Was zuhört: whisper-base, das verwendet wird, wo es installiert ist, oder pocketsphinx, das nur Englisch kann und drei von zehn Wörtern falsch versteht.',
     'What takes the noise away: classical, unless another is named; realesrgan-x4plus draws the photo again, sharper than it was, and takes minutes.':
       'Was das Rauschen entfernt: classical, wenn nichts anderes angegeben ist; realesrgan-x4plus zeichnet das Foto neu, schärfer als es war, und braucht Minuten.',
     'Factor.': 'Um wie viel das Bild größer wird.',
@@ -113,7 +115,7 @@ export const texts: CatalogTexts = {
     '1 to 50 % of the shorter side': '1 bis 50 % der kürzeren Seite',
     '1 to 200 characters': '1 bis 200 Zeichen',
     '2, 3 or 4': '2, 3 oder 4',
-    'u2net or u2netp, as far as they are installed': 'u2net oder u2netp, soweit sie installiert sind',
+    'u2net, u2netp or classical, as far as they are installed': 'u2net, u2netp oder classical, soweit sie installiert sind',
     'an installed model, or classical': 'der Name eines installierten Modells, oder classical für keines',
   },
   values: {
@@ -171,6 +173,8 @@ export const texts: CatalogTexts = {
     little_speech: 'In der Aufnahme wurde kaum Sprache gefunden. Für Musik und andere Klänge passt das Modell „classical“.',
     main_picture_only: 'Die Datei enthält {1} Bilder: Das Ergebnis ist das Hauptbild.',
     no_speech: 'In der Aufnahme wurde keine Sprache gefunden.',
+    rough_transcript:
+      'Ohne ein Modell für gute Abschriften geschrieben: Etwa drei von zehn Wörtern sind falsch, und nur Englisch wird verstanden.',
     no_subject: 'Auf dem Bild hebt sich nichts vom Hintergrund ab: Sehen Sie sich das Ergebnis an.',
     not_colourised: 'Das Foto wurde nicht koloriert: Das Modell dafür ist nicht installiert.',
     not_loaded:
@@ -209,6 +213,7 @@ export const texts: CatalogTexts = {
     memory: 'Die Umwandlung braucht mehr Speicher, als dieser Server erlaubt.',
     engine_crashed: 'Das Programm ist an dieser Datei gescheitert.',
     engine_missing: 'Das nötige Programm fehlt auf diesem Server oder arbeitet gerade nicht.',
+    model_not_installed: 'Für diese Datei braucht es ein Modell, das auf diesem Server fehlt.',
     no_file: 'Die Datei ist leer.',
     invalid_format: 'Diese Datei kann nicht in das Zielformat umgewandelt werden.',
     invalid_option: 'Eine Option passt nicht zu dieser Datei, etwa eine Seite, die es nicht gibt.',

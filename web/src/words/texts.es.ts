@@ -69,13 +69,15 @@ export const texts: CatalogTexts = {
     'Width of the rectangle.': 'Qué anchura tiene el rectángulo.',
     'Height of the rectangle.': 'Qué altura tiene el rectángulo.',
     'Plain text, or subtitles with times.': 'Texto sin formato, o subtítulos con tiempos.',
-    'How many readings of each sentence are compared: 1, 2 or 5. More takes more time.':
-      'Cuántas lecturas de cada frase se comparan: 1, 2 o 5. Con más, tarda más.',
+    'How thoroughly it listens: how many readings of each sentence are compared (1, 2 or 5), or how often it is gone through.':
+      'Con qué detalle se escucha: cuántas lecturas de cada frase se comparan (1, 2 o 5), o cuántas veces se recorre.',
     'Spoken language (ISO 639-1); auto detects it from the first words.':
       'El idioma que se habla; automático: se detecta por las primeras palabras.',
     'Password that the PDF has.': 'La contraseña que tiene el PDF.',
-    'What finds the subject: u2net, which is used where it is installed, or u2netp, which takes half the time.':
-      'Qué encuentra el motivo: u2net, que se usa donde está instalado, o u2netp, que tarda la mitad.',
+    'What finds the subject: u2net, which is used where it is installed, u2netp, which takes half the time, or classical, which needs a plain background.':
+      'Qué encuentra el motivo: u2net, que se usa donde está instalado, u2netp, que tarda la mitad, o classical, que necesita un fondo liso.',
+    'What listens: whisper-base, which is used where it is installed, or pocketsphinx, which knows English only and mistakes three words in ten.':
+      'Qué escucha: whisper-base, que se usa donde está instalado, o pocketsphinx, que solo sabe inglés y confunde tres de cada diez palabras.',
     'What takes the noise away: classical, unless another is named; realesrgan-x4plus draws the photo again, sharper than it was, and takes minutes.':
       'Qué quita el ruido: classical, si no se indica otra cosa; realesrgan-x4plus vuelve a dibujar la foto, más nítida de lo que era, y tarda minutos.',
     'Factor.': 'Cuántas veces se amplía la imagen.',
@@ -111,7 +113,7 @@ export const texts: CatalogTexts = {
     '1 to 50 % of the shorter side': 'de 1 a 50 % del lado más corto',
     '1 to 200 characters': 'de 1 a 200 caracteres',
     '2, 3 or 4': '2, 3 o 4',
-    'u2net or u2netp, as far as they are installed': 'u2net o u2netp, si están instalados',
+    'u2net, u2netp or classical, as far as they are installed': 'u2net, u2netp o classical, si están instalados',
     'an installed model, or classical': 'el nombre de un modelo instalado, o classical para ninguno',
   },
   values: {
@@ -169,6 +171,8 @@ export const texts: CatalogTexts = {
     little_speech: 'Apenas se ha encontrado voz en la grabación. Para música y otros sonidos sirve el modelo «classical».',
     main_picture_only: 'El archivo contiene {1} imágenes: el resultado es la principal.',
     no_speech: 'No se ha encontrado voz en la grabación.',
+    rough_transcript:
+      'Escrito sin un modelo para buenas transcripciones: unas tres de cada diez palabras son erróneas, y solo se entiende inglés.',
     no_subject: 'Nada destaca del fondo en la imagen: revise el resultado.',
     not_colourised: 'La foto no se ha coloreado: el modelo para ello no está instalado.',
     not_loaded:
@@ -207,6 +211,7 @@ export const texts: CatalogTexts = {
     memory: 'La conversión necesita más memoria de la que permite este servidor.',
     engine_crashed: 'El programa ha fallado con este archivo.',
     engine_missing: 'El programa necesario no está en este servidor o ahora no funciona.',
+    model_not_installed: 'Este archivo necesita un modelo que falta en este servidor.',
     no_file: 'El archivo está vacío.',
     invalid_format: 'Este archivo no se puede convertir al formato de destino.',
     invalid_option: 'Una opción no encaja con este archivo, como una página que no tiene.',

@@ -1,6 +1,6 @@
 /** Subjects without the colours of the background that they stood before, and before another one. */
 import { boxMean, product, resample } from '../retouch/filters.ts';
-import { clamp, type Picture, type Plane, plane } from '../retouch/picture.ts';
+import { clamp, type Picture, type Plane, plane, readPam } from '../retouch/picture.ts';
 
 /** How far colours are taken from, as a share of the longer side. */
 const REACH = 1 / 60;
@@ -37,8 +37,12 @@ export function plain(hex: string, { width, height, maxval }: Pick<Picture, 'wid
   return { width, height, colours, alpha: undefined, maxval };
 }
 
+/** A background of a picture's size. @param behind `#rrggbb`, or the path of a picture */
+export const backgroundOf = (behind: string, size: Pick<Picture, 'width' | 'height' | 'maxval'>): Picture =>
+  behind.startsWith('#') ? plain(behind, size) : covering(readPam(behind), size.width, size.height);
+
 /** Scaled to cover so many pixels, and cut around its middle. */
-export function covering(picture: Picture, width: number, height: number): Picture {
+function covering(picture: Picture, width: number, height: number): Picture {
   const scale = Math.max(width / picture.width, height / picture.height);
   const [wide, high] = [Math.max(width, Math.round(picture.width * scale)), Math.max(height, Math.round(picture.height * scale))];
   const [left, top] = [(wide - width) >> 1, (high - height) >> 1];

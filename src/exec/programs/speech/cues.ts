@@ -100,3 +100,10 @@ function breakNear(text: string, ideal: number): number {
 }
 
 const linesOf = (text: string): string => (text.length <= LINE ? text : partsOf(text, LINES).join('\n'));
+
+/** By the extension of what they write. */
+export const writers: Readonly<Record<string, (said: readonly Said[]) => string>> & { readonly txt: typeof plainText } = {
+  txt: plainText,
+  srt,
+  vtt,
+};
