@@ -431,6 +431,20 @@ describe('a file that would be taken for another', () => {
     'two books in a ZIP are an archive': [zipOf([{ name: 'a.fb2' }, { name: 'b.fb2' }]), 'x.fb2.zip', 'zip'],
     'a ZIP of pictures that is named so is a comic book': [zipOf([{ name: '1/1.jpg' }, { name: 'ComicInfo.xml' }]), 'x.cbz', 'cbz'],
     'a ZIP of pictures is an archive': [zipOf([{ name: '1.jpg' }, { name: '2.png' }]), 'x.zip', 'zip'],
+    'the source of a typeface with thousands of glyphs is one, wherever its lists are': [
+      zipOf(
+        Array.from({ length: 6000 }, (_, at) => ({
+          name: at === 3000 ? 'f.ufo/metainfo.plist' : at === 3001 ? 'f.ufo/glyphs/contents.plist' : `f.ufo/glyphs/uni${at}.glif`,
+        })),
+      ),
+      'x.zip',
+      'ufoz',
+    ],
+    'a folder of glyphs with a program is an archive': [
+      zipOf([{ name: 'f/glyphs/a.glif' }, { name: 'f/glyphs/contents.plist' }, { name: 'f/a.exe' }]),
+      'x.zip',
+      'zip',
+    ],
     'a ZIP of programs is no comic book': [zipOf([{ name: '1.jpg' }, { name: 'a.exe' }]), 'x.cbz', 'zip'],
     'a text about drawings and compiled help is a text': ['AC10 and ITSF and MAC and PAR1 are words.', 'x.dwg', 'txt'],
     'a few words of Russian are a text': [latin1('\xcf\xf0\xe8\xe2\xe5\xf2'), 'x.xyz', 'txt'],

@@ -78,11 +78,15 @@ const isComic = (names: readonly string[]): boolean =>
 const PICTURE = /\.(?:jpe?g|png|gif|webp|bmp|tiff?|avif|heic|jxl)$/i;
 const BESIDE_PICTURES = /\/$|\.(?:xml|json|txt|nfo|acbf)$|(?:^|\/)(?:\.|__MACOSX\/|Thumbs\.db$|desktop\.ini$)/i;
 
-/** A typeface in its folder (Unified Font Object 3, "UFO Package Structure"). */
-const isFontSource = (names: readonly string[]): boolean =>
-  new Set(names.filter((name) => !/^(?:__MACOSX\/|\.DS_Store$)/.test(name)).map((name) => name.split('/', 1)[0])).size === 1 &&
-  names.some((name) => /^[^/]+\/metainfo\.plist$/.test(name)) &&
-  names.some((name) => /^[^/]+\/glyphs\/contents\.plist$/.test(name));
+/** A typeface in its folder (Unified Font Object 3, "UFO Package Structure"): of thousands of glyphs, the sample may have some names alone. */
+const isFontSource = (names: readonly string[]): boolean => {
+  const own = names.filter((name) => !/^(?:__MACOSX\/|\.DS_Store$)/.test(name));
+  const isOneFolder = new Set(own.map((name) => name.split('/', 1)[0])).size === 1;
+  const hasLists = own.some((name) => /^[^/]+\/metainfo\.plist$/.test(name)) && own.some((name) => /^[^/]+\/glyphs\/contents\.plist$/.test(name));
+  return isOneFolder && (hasLists || (own.some((name) => GLYPH.test(name)) && own.every((name) => GLYPH.test(name) || BESIDE_GLYPHS.test(name))));
+};
+const GLYPH = /^[^/]+\/glyphs[^/]*\/[^/]+\.glif$/;
+const BESIDE_GLYPHS = /^[^/]+\/(?:(?:glyphs[^/]*|images|data)(?:\/.*)?|(?:metainfo|fontinfo|groups|kerning|lib|layercontents)\.plist|features\.fea)?$/;
 
 interface LocalPart {
   readonly name: string;

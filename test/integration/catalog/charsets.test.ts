@@ -169,7 +169,7 @@ it.each(['utf-16le', 'utf-16be', 'utf-32le', 'utf-32be'])('%s is read without a 
   for (const language of ['Russian', 'Japanese', 'German'] as const) {
     const { result } = await send('a.bin', encoded(`${TEXTS[language]}\n`, charset), 'html');
     expect(result.toString()).toContain(TEXTS[language]);
-    const table = await send('a.csv', encoded(`name,note\na,${TEXTS[language]}\n`, charset), 'json');
+    const table = await send('a.csv', encoded(`name,note\na,"${TEXTS[language]}"\n`, charset), 'json');
     expect(table.result.toString()).toContain(TEXTS[language]);
   }
 });

@@ -50,3 +50,11 @@ it('letters look the same with other outlines', async () => {
   expect(difference(before, await pictureOf('/usr/share/fonts/truetype/dejavu/DejaVuSerif.ttf'))).toBeGreaterThan(12);
   expect(JSON.stringify(job.warnings)).toContain('hinting');
 });
+
+it('a font of thousands of glyphs becomes the source of a typeface, and a font again', async () => {
+  const source = await convertTo(service.url, folder, TTF, 'ufoz');
+  const { stdout } = await run('unzip', ['-Z1', source.path], { maxBuffer: 1 << 24 });
+  expect(stdout.match(/\.glif$/gm)?.length).toBeGreaterThan(6000);
+  const { path } = await convertTo(service.url, folder, source.path, 'ttf');
+  expect(difference(await pictureOf(TTF), await pictureOf(path))).toBeLessThan(6);
+});

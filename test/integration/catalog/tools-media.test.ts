@@ -576,9 +576,16 @@ describe('remove-audio-from-video', () => {
     const source = await fixture(format);
     const { path, warnings } = await made('remove-audio-from-video', source);
     expect((await probe(path)).streams.map(({ codec_type }) => codec_type)).toEqual(['video']);
-    expect((await framesOf(path)).length).toBe((await framesOf(source)).length);
     expect(warnings).toEqual(format === 'ogv' ? ['encoded_anew'] : []);
-    if (format !== 'ogv') expect(await packetsOf(path, 'v')).toEqual(await packetsOf(source, 'v'));
+    if (format !== 'ogv') {
+      expect((await framesOf(path)).length).toBe((await framesOf(source)).length);
+      expect(await packetsOf(path, 'v')).toEqual(await packetsOf(source, 'v'));
+      return;
+    }
+    // A picture that is shown again may be stored again, or not: what counts is what is seen at each time, but for how long the last one stands.
+    const [after, before] = [await framesOf(path, 10), await framesOf(source, 10)];
+    expect(after.length).toBeGreaterThanOrEqual(before.length);
+    for (const [at, frame] of after.slice(0, before.length).entries()) expect(nameAt(frame)).toBe(nameAt(before[at] ?? frame));
   });
 
   it('keeps subtitles, and every picture', async () => {
