@@ -12,7 +12,7 @@ $(error TOOLCHAINS: there is no toolchain $(patsubst images/%/packages.txt,%,$(U
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help start setup serving node web command models launcher launcher-cross converters test-tools servers run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
+.PHONY: help start setup serving node web command models launcher launcher-cross converters test-tools servers test-servers run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -62,6 +62,10 @@ test-tools:
 	@scripts/setup-verapdf
 
 servers:
+	@scripts/build-servers prometheus
+
+# Those that `make test` needs.
+test-servers:
 	@scripts/build-servers
 
 images: setup cluster-packages ## Builds the container images with buildah or docker, fails for pending updates, and converts a file in each; APT_SNAPSHOT pins Debian's packages by date
@@ -98,7 +102,7 @@ verify: node ## Checks format, lint, types, generated files, regular expressions
 	@echo "verify: regular expressions" && node scripts/regular-expressions.ts
 	@echo "verify: architecture, and that what is offered was proved" && vitest run --reporter=dot test/architecture.test.ts test/unit/proved.test.ts
 
-test: setup test-tools servers verify ## verify, then each feature on real servers, real converters and real files; of long tables a draw by commit
+test: setup test-tools test-servers verify ## verify, then some tests of each feature, drawn by the commit, on real servers, real converters and real files
 	@node scripts/test.ts
 
 test-all: setup test-tools servers verify ## The same with every test: all hostile files, faults and kills

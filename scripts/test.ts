@@ -1,8 +1,8 @@
 /**
  * Runs the tests and ends with what failed, what took longest, and one line that sums all: N passed, N failed.
  *
- *   test.ts            what test/plan.ts gives to a run with a seed: the commit, or TEST_SEED
- *   test.ts --all      every test; with DRAW=n, of the long tables one row in n, and of each feature a quarter of the files
+ *   test.ts            of each feature a quarter of the files, and of long tables what test/plan.ts says, by a seed: the commit, or TEST_SEED
+ *   test.ts --all      every test; with DRAW=n, of each feature a quarter of the files, and of long tables one row in n
  *   test.ts FILE …     these files, whole
  */
 import { execFileSync, spawn } from 'node:child_process';
@@ -55,8 +55,8 @@ const seed = args.length > 0 || tableShare === 1 ? '' : process.env['TEST_SEED']
 const without =
   seed === '' ? [] : leftOut(globSync('test/{cluster,integration}/**/*.test.ts'), tableShare, seed).map((path) => `--exclude=${path}`);
 if (seed !== '') {
-  const drawn = tableShare > 0 ? `of each feature a quarter of the files, and of long tables one row in ${tableShare}` : 'a draw';
-  console.log(`tests: ${drawn}, by TEST_SEED=${seed}; make test-all runs every test`);
+  const rows = tableShare > 0 ? `one row in ${tableShare}` : 'a few rows';
+  console.log(`tests: of each feature a quarter of the files, of long tables ${rows}, by TEST_SEED=${seed}; make test-all runs every test`);
 }
 mkdirSync('.cache', { recursive: true });
 

@@ -82,11 +82,15 @@ const BESIDE_PICTURES = /\/$|\.(?:xml|json|txt|nfo|acbf)$|(?:^|\/)(?:\.|__MACOSX
 const isFontSource = (names: readonly string[]): boolean => {
   const own = names.filter((name) => !/^(?:__MACOSX\/|\.DS_Store$)/.test(name));
   const isOneFolder = new Set(own.map((name) => name.split('/', 1)[0])).size === 1;
-  const hasLists = own.some((name) => /^[^/]+\/metainfo\.plist$/.test(name)) && own.some((name) => /^[^/]+\/glyphs\/contents\.plist$/.test(name));
-  return isOneFolder && (hasLists || (own.some((name) => GLYPH.test(name)) && own.every((name) => GLYPH.test(name) || BESIDE_GLYPHS.test(name))));
+  const hasLists =
+    own.some((name) => /^[^/]+\/metainfo\.plist$/.test(name)) && own.some((name) => /^[^/]+\/glyphs\/contents\.plist$/.test(name));
+  return (
+    isOneFolder && (hasLists || (own.some((name) => GLYPH.test(name)) && own.every((name) => GLYPH.test(name) || BESIDE_GLYPHS.test(name))))
+  );
 };
 const GLYPH = /^[^/]+\/glyphs[^/]*\/[^/]+\.glif$/;
-const BESIDE_GLYPHS = /^[^/]+\/(?:(?:glyphs[^/]*|images|data)(?:\/.*)?|(?:metainfo|fontinfo|groups|kerning|lib|layercontents)\.plist|features\.fea)?$/;
+const BESIDE_GLYPHS =
+  /^[^/]+\/(?:(?:glyphs[^/]*|images|data)(?:\/.*)?|(?:metainfo|fontinfo|groups|kerning|lib|layercontents)\.plist|features\.fea)?$/;
 
 interface LocalPart {
   readonly name: string;
