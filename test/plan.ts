@@ -53,6 +53,7 @@ export const plan: Readonly<Record<string, Share>> = {
   // Nothing else needs Prometheus, which takes minutes to build.
   'test/cluster/alerts.test.ts': 'all',
   'test/cluster/controller-survival.test.ts': 'all',
+  'test/cluster/chart-release.test.ts': 'all',
   'test/cluster/rbac-audit.test.ts': 'all',
   'test/cluster/two-leaders.test.ts': 'all',
   'test/integration/cluster/broken-engine.test.ts': 'all',

@@ -124,7 +124,11 @@ beforeAll(async () => {
   rich = await jobOfPool(poolOf('media', RICH, { namespace: HOME, labels: { 'kueue.x-k8s.io/queue-name': 'batch' } }), 12);
   await apply([HOME]);
   // What each of them alone refuses.
-  for (const fields of [{ 'metadata.ownerReferences': undefined }, { [`${WORKER}.image`]: 'theirs' }])
+  for (const fields of [
+    { 'metadata.ownerReferences': undefined },
+    { 'metadata.labels.filemill|io/pool': 'other' },
+    { [`${WORKER}.image`]: 'theirs' },
+  ])
     await eventually(async () => (await refusalOfJob(own, fields)) !== undefined, 'it is in force', 30_000);
   await eventually(async () => (await refusalOfJob(rich, { [`${WORKER}.image`]: 'theirs' })) !== undefined, 'it is in force', 30_000);
 }, 120_000);

@@ -11,7 +11,7 @@ import { type Meanings, meaningOf } from '../planning/phrases.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { mainPictureOnly, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
-import { CONVERT, type Frame, pingStep, readPing } from './imagemagick/inspect.ts';
+import { CONVERT, type Frame, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
 import { overDecoded } from './imagemagick/over-decoded.ts';
 
 /** libheif's messages for a codec that is not there. */
@@ -124,18 +124,20 @@ function decodeUpright({ input, scratch, facts }: Task, to: string, decoder: str
   ];
 }
 
-/** Encodes via a PNG without a palette, since heif-enc 1.15 misreads palettes. */
+/** Encodes via a PNG without a palette, since heif-enc 1.15 misreads palettes. HEIC keeps 10 bits a colour where there are more than 8. */
 function encode(task: Task): Plan {
-  const { options, output, scratch } = task;
+  const { facts, options, output, scratch } = task;
   const { indices, warnings } = pick(task, undefined);
   const { args, alpha } = readAndEdit(task, indices);
+  const isDeep = framesOf(facts)[indices[0] ?? 0]?.shallow === false;
   const picture = `${scratch}/picture.png`;
   const strip = options.strip_metadata ? STRIP : [];
+  const [depth, coder] = isDeep ? ['16', alpha ? 'png64' : 'png48'] : ['8', alpha ? 'png32' : 'png24'];
   return {
     warnings,
     steps: [
-      { run: 'picture', args: [...args, ...strip, '-depth', '8', `${alpha ? 'png32' : 'png24'}:${picture}`] },
-      { run: 'encode', args: ['-q', `${options.img_quality ?? 80}`, '-o', `${output}/out.heic`, picture] },
+      { run: 'picture', args: [...args, ...strip, '-depth', depth, `${coder}:${picture}`] },
+      { run: 'encode', args: ['-q', `${options.img_quality ?? 80}`, ...(isDeep ? ['-b', '10'] : []), '-o', `${output}/out.heic`, picture] },
     ],
   };
 }

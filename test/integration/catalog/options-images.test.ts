@@ -408,6 +408,28 @@ describe('strip_metadata', () => {
   });
 });
 
+describe('more than 8 bits a colour', () => {
+  /** Shades that are one where 8 bits are left of 16. */
+  const wedge = async (...more: readonly string[]) => {
+    const path = join(await aFolder(), 'wedge.png');
+    await run('/usr/bin/convert-im6.q16', ['-size', '64x256', '-depth', '16', 'gradient:rgb(40%,40%,40%)-rgb(45%,45%,45%)', ...more, path]);
+    return path;
+  };
+  const shadesOf = async (path: string) => {
+    const decoded = join(await aFolder(), 'decoded.png');
+    await run('heif-convert', [path, decoded]);
+    return Number((await run('/usr/bin/convert-im6.q16', [decoded, '-alpha', 'off', '-format', '%k', 'info:'])).stdout);
+  };
+
+  it('are ten in HEIC, also beside transparency, and eight stay eight', async () => {
+    expect(await shadesOf((await to(await wedge(), 'heic', { img_quality: '100' })).path)).toBeGreaterThan(40);
+    const clear = await wedge('-alpha', 'set', '-channel', 'A', '-evaluate', 'multiply', '0.5', '+channel');
+    expect(await shadesOf((await to(clear, 'heic', { img_quality: '100' })).path)).toBeGreaterThan(40);
+    const flat = await wedge('-depth', '8');
+    expect(await shadesOf((await to(flat, 'heic', { img_quality: '100' })).path)).toBeLessThan(20);
+  });
+});
+
 describe('dpi', () => {
   it('draws a drawing at that resolution, at 150 unless asked otherwise', async () => {
     const file = join(await aFolder(), 'inch.svg');
