@@ -5,6 +5,7 @@ import { basename, dirname, join, normalize } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 import { toolchains } from '../src/contracts/toolchains.ts';
+import { SHARED } from '../src/exec/confine/stage.ts';
 
 /** From the top: a folder may import from ranks below its own. */
 const RANKS: readonly (readonly string[])[] = [
@@ -322,6 +323,13 @@ describe('the architecture', () => {
     const members = /(^|\/)nats(\.ts$|\/)|^(roles|cli)\//;
     const wrong = own.filter(({ from, to }) => noun(to) === 'nats' && to !== 'nats/settings.ts' && !members.test(from));
     expect(wrong).toEqual([]);
+  });
+
+  it('lets our own programs share what imports nothing, and only that', () => {
+    const isProgram = (path: string) => path.startsWith('exec/programs/');
+    const shared = own.filter(({ from, to }) => isProgram(from) && !isProgram(to)).map(({ to }) => `src/${to}`);
+    expect([...new Set(shared)]).toEqual(SHARED);
+    expect(imports.filter(({ from }) => SHARED.includes(`src/${from}`))).toEqual([]);
   });
 
   it('starts processes in exec only', () => {

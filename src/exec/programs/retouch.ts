@@ -9,8 +9,8 @@
  *   retouch.ts fill INPUT.pam OUTPUT.pam MASK.pam
  *   retouch.ts fill INPUT.pam OUTPUT.pam X Y WIDTH HEIGHT
  *
- * A mask is white where the hole is, and a colour is `#rrggbb`. Prints `progress 0.5` and the like, and what clients have to know as one line of JSON, as residents answer:
- * warnings, or, with status 2, that a mask covers nothing or too much, or that there is no plain backdrop.
+ * A mask is white where the hole is, and a colour is `#rrggbb`. Prints `progress 0.5` and the like, and what clients have to know as one line of
+ * JSON, as residents answer: warnings, or, with status 2, that a mask covers nothing or too much, or that there is no plain backdrop.
  */
 import { backgroundOf, before, cutOut } from './matte/compose.ts';
 import { doubtOf } from './matte/doubt.ts';
@@ -82,7 +82,7 @@ function fill(picture: Picture, hole: readonly string[]): Picture | undefined {
 function cut(picture: Picture): Picture | undefined {
   const found = done(0.6, beforeBackdrop(picture));
   if (found === undefined) {
-    const says = 'The background is not plain: taking it away needs a model, which is not installed on this server.';
+    const says = 'The background is not plain, so that its colour does not tell it from the subject: a model does, such as u2netp.';
     process.stdout.write(`${JSON.stringify({ ok: false, reason: 'model_not_installed', says })}\n`);
     return undefined;
   }
@@ -108,22 +108,20 @@ function boxIn([x = 0, y = 0, w = 0, h = 0]: readonly number[], width: number, h
   return mask;
 }
 
-const [operation, input = '', output = '', ...rest] = process.argv.slice(2);
+const OPERATIONS: Readonly<Record<string, (picture: Picture, more: readonly string[]) => Picture | undefined>> = {
+  upscale: (picture, [scale]) => upscale(picture, Number(scale), progress),
+  enhance,
+  restore,
+  cut,
+  over: (picture, [behind = '']) => over(picture, behind),
+  fill,
+};
+
+const [operation = '', input = '', output = '', ...rest] = process.argv.slice(2);
 if (operation === '--version') process.stdout.write(`retouch ${VERSION}\n`);
 else {
   const picture = readPam(input);
-  const result =
-    operation === 'upscale'
-      ? upscale(picture, Number(rest[0]), progress)
-      : operation === 'enhance'
-        ? enhance(picture)
-        : operation === 'restore'
-          ? restore(picture)
-          : operation === 'cut'
-            ? cut(picture)
-            : operation === 'over'
-              ? over(picture, rest[0] ?? '')
-              : fill(picture, rest);
+  const result = OPERATIONS[operation]?.(picture, rest);
   if (result === undefined) process.exitCode = 2;
   else {
     writePam(output, result);
