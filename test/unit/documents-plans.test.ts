@@ -230,6 +230,17 @@ describe('pandoc', () => {
     }
   });
 
+  it('takes wrappers out of a tree that it can read in its memory, and converts a larger one as it is', () => {
+    const { steps, next } = pandoc.plan(aTask({ source: 'html', target: 'md' }));
+    expect(steps).toHaveLength(1);
+    expect(next?.look.args).toEqual(['--plain', '/job/scratch/found.json', '/job/scratch/clean.json']);
+    const [small, large] = ['{"ok":true,"warnings":[]}', '{"ok":true,"left":true}'].map((said) => next?.plan(said).steps[0]);
+    expect([small, large].map((step) => step !== undefined && 'args' in step && step.args.at(-1))).toEqual([
+      '/job/scratch/clean.json',
+      '/job/input.pdf',
+    ]);
+  });
+
   it('bounds the heap of every run', () => {
     for (const { source, target } of pandoc.conversions)
       for (const { run, args } of commands(pandoc, { source, target })) if (run === 'pandoc') expect(args).toContain('-M768m');

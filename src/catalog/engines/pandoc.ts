@@ -1,5 +1,5 @@
 /** Pandoc: markup to markup, word-processor and e-book formats. */
-import { type Conversion, type Engine, everyPair, type ProcessStep, type Task } from '../engine.ts';
+import { type Conversion, type Engine, everyPair, type Plan, type ProcessStep, type Task } from '../engine.ts';
 import { MD } from '../known-good.ts';
 import { COUNT, countDocument } from '../planning/document.ts';
 import { UTF8 } from '../planning/text.ts';
@@ -138,12 +138,10 @@ export const engine: Engine = {
   options: (source) => (TEXTS.has(source) ? ['charset'] : []),
   readsUtf8: TEXTS,
   inspect: { ...countDocument({ depth: 50 }), sources: new Set(['docx', 'odt', 'html']) },
-  plan: (task) => ({
-    steps: [
-      ...(LOCKABLE.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : []),
-      ...(task.source === 'epub' ? fromBook(task) : planOf(task)),
-    ],
-  }),
+  plan: (task) => {
+    const { steps, ...more } = task.source === 'epub' ? fromBook(task) : planOf(task);
+    return { steps: [...(LOCKABLE.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : []), ...steps], ...more };
+  },
   explain: (output, code) => {
     // 251 is the run-time system's own exit code for an exhausted heap (GHC user's guide, "RTS options to control the heap").
     if (output.trim() === 'encrypted document') return 'password_required';
@@ -153,15 +151,16 @@ export const engine: Engine = {
 };
 
 /** Pandoc finds nothing that the package of a book names by `../`. */
-function fromBook(task: Task): readonly ProcessStep[] {
+function fromBook(task: Task): Plan {
   const book = `${task.scratch}/book.epub`;
-  return [{ run: 'epub', args: [task.input, book], answers: true }, ...planOf({ ...task, input: book })];
+  const { steps, ...more } = planOf({ ...task, input: book });
+  return { steps: [{ run: 'epub', args: [task.input, book], answers: true }, ...steps], ...more };
 }
 
 /** A crafted table can make the Haskell heap grow without bound; the launcher's limit would only kill it later. */
 export const HEAP = ['+RTS', '-M768m', '-RTS'];
 
-function planOf(task: Task): readonly ProcessStep[] {
+function planOf(task: Task): Plan {
   const { source, target, input, output, scratch } = task;
   const found = `${scratch}/found.json`;
   const cleaned = `${scratch}/clean.json`;
@@ -180,17 +179,25 @@ function planOf(task: Task): readonly ProcessStep[] {
     answers: true,
   };
   if (PACKAGES.includes(target) || illustrated || (source === 'html' && SHOWING.includes(target)))
-    return [read, clean, step(['--from=json', `--to=${to}`, '--standalone', `--output=${written}`], cleaned)];
+    return { steps: [read, clean, step(['--from=json', `--to=${to}`, '--standalone', `--output=${written}`], cleaned)] };
   const safe = ['--sandbox', `--to=${to}`, '--standalone', `--output=${written}`];
+  const whole = step([`--from=${from}`, ...safe], input);
   if (WRAPPED.includes(source) && SHOWING_WRAPPERS.includes(target)) {
-    const plain: ProcessStep = { run: 'clean', args: ['--plain', found, cleaned], answers: true };
-    return [read, plain, step(['--from=json', ...safe], cleaned)];
+    const look: ProcessStep = { run: 'clean', args: ['--plain', found, cleaned] };
+    // Pandoc needs more memory for a tree than for what it was made of.
+    return {
+      steps: [read],
+      next: { look, plan: (said) => ({ steps: [isTooLarge(said) ? whole : step(['--from=json', ...safe], cleaned)] }) },
+    };
   }
   // Headings inside the cells of a notebook are invisible to the writers of outlines.
-  if (source === 'ipynb') return [read, clean, step(['--from=json', ...safe], cleaned)];
+  if (source === 'ipynb') return { steps: [read, clean, step(['--from=json', ...safe], cleaned)] };
   // Read as a standalone document, the first heading of RST becomes the title, which many formats lack; of references the list would stand there once more.
-  if (source === 'rst' || cite.length > 0) return [read, step(['--from=json', ...safe], found)];
-  return [step([`--from=${from}`, ...safe], input)];
+  if (source === 'rst' || cite.length > 0) return { steps: [read, step(['--from=json', ...safe], found)] };
+  return { steps: [whole] };
 }
+
+/** @param said what `pandoc-tree.ts --plain` prints */
+const isTooLarge = (said: string): boolean => said.includes('"left":true');
 
 const step = (args: readonly string[], input: string): ProcessStep => ({ run: 'pandoc', args: ['--quiet', ...args, ...HEAP, input] });
