@@ -317,7 +317,8 @@ it('says what happens as plain text at a terminal, and as lines of JSON elsewher
   expect(said.search(/serves on/)).toBeLessThan(said.search(LAST_WORDS));
   const { lines } = await begin(await dataFolder());
   expect(lines.filter((line) => line.startsWith('{"level":"info"')).length).toBeGreaterThan(0);
-});
+  // It tries every converter, one after the other, beside the other tests.
+}, 400_000);
 
 describe('SIGTERM', () => {
   it('is heard in the very moment in which it says that it serves', async () => {
