@@ -16,6 +16,8 @@ const TEXTS = {
   Japanese: 'これは日本語の文章です。カタカナも\n',
   Korean: '안녕하세요. 한국어 문장입니다.\n',
   Chinese: '这是一个中文的句子，用来检测编码。\n',
+  'a table of hardly any words': 'a;;;b;;;\r\n;;1;;;;;\r\n| --- | --- |\r\n',
+  brackets: '[[{}, []], [[]]]\n',
   'a table with a few words': 'номер;имя\r\n1;Иван\r\n2;Anna\r\n',
 };
 const ENCODINGS = ['utf-16le', 'utf-16be', 'utf-32le', 'utf-32be'] as const;

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { asBuffer } from './bytes.ts';
 import type { Sample } from './sample.ts';
-import { decodeWide, markedWide, unmarkedWide, type Wide } from './wide.ts';
+import { decodeWide, type Wide, wideEncoding } from './wide.ts';
 
 /** Shorter files in an 8-bit encoding are text only if most of them is ASCII, or reads as words: noise without a control character is a matter of luck there. */
 const SURE_BYTES = 64;
@@ -13,7 +13,7 @@ const MOST_CONTROLS = 0.002;
 /** Decodes UTF-16 and UTF-32, valid UTF-8, else Latin-1. Never fails; drops the byte order mark. */
 export function decode(bytes: Uint8Array): string {
   const buffer = asBuffer(bytes);
-  const wide = markedWide(buffer) ?? unmarkedWide(buffer);
+  const wide = wideEncoding(buffer);
   if (wide !== undefined) return decodeWide(buffer, wide);
   const text = isUtf8(buffer.subarray(0, wholeCharacters(buffer))) ? buffer.toString('utf8') : buffer.toString('latin1');
   return text.replace(/^(?:\ufeff|\xef\xbb\xbf)/, '');
@@ -21,7 +21,7 @@ export function decode(bytes: Uint8Array): string {
 
 /** Whether the whole file is text, judged by the sample. An empty file is. */
 export function isText({ head, tail, size }: Sample): boolean {
-  const wide = markedWide(head) ?? unmarkedWide(head);
+  const wide = wideEncoding(head);
   if (wide !== undefined) return isWideText(head, wide);
   // The tail counts too: a program may begin like text.
   return size <= head.length ? isNarrowText(head) : isNarrowText(head, 'end') && isNarrowText(tail, 'start');

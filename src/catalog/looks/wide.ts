@@ -17,6 +17,8 @@ const AT_ONCE = 8192;
 
 /** What no text has: controls but for those of lines, tabs and terminals, what is for private use, halves of pairs, and what Unicode has not assigned. */
 const STRANGE = /[\p{Cn}\p{Co}\p{Cs}\ufffd\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]/u;
+/** What one byte could say: in the wrong order, none of it is. */
+const NARROW = /[\t-\r\x1b -~\xa0-\xff]/g;
 const LATIN = /[\p{Script=Latin}\p{Nd}]/gu;
 const WORDS = /[\p{L}\p{M}\p{Nd}]/gu;
 /** What stands between words, and ends lines; of spaces the usual one, as that of UTF-16 in the wrong order is U+2000. */
@@ -38,7 +40,8 @@ const SCRIPTS: readonly RegExp[] = [
   /[\p{Script=Georgian}\p{Script=Inherited}]/gu,
   /[\p{Script=Armenian}\p{Script=Inherited}]/gu,
 ];
-/** Shares of a text without a mark: words among its characters, and one script beside Latin among its words. */
+/** Shares of a text without a mark: narrow characters, or words among its characters, and one script beside Latin among its words. */
+const LEAST_NARROW = 0.6;
 const LEAST_WORDS = 0.5;
 const LEAST_OF_SCRIPT = 0.9;
 /** Characters below which letters are a matter of luck, unless all of them are Latin. */
@@ -57,6 +60,8 @@ export function unmarkedWide(bytes: Uint8Array): Wide | undefined {
   return start.includes(0) ? UNMARKED.find((encoding) => readsAsWords(start, encoding)) : undefined;
 }
 
+export const wideEncoding = (bytes: Uint8Array): Wide | undefined => markedWide(bytes) ?? unmarkedWide(bytes);
+
 function readsAsWords(bytes: Uint8Array, encoding: Wide): boolean {
   const size = encoding.startsWith('utf-32') ? 4 : 2;
   if (bytes.length < 2 * size) return false;
@@ -65,6 +70,7 @@ function readsAsWords(bytes: Uint8Array, encoding: Wide): boolean {
   if (STRANGE.test(text.replace(/[\ud800-\udbff]$|\ufffd$/, ''))) return false;
   const count = (pattern: RegExp): number => text.match(pattern)?.length ?? 0;
   const [characters, words, latin] = [text.length, count(WORDS), count(LATIN)];
+  if (count(NARROW) >= characters * LEAST_NARROW) return true;
   if (words < characters * LEAST_WORDS || words === 0) return false;
   if (latin === words) return true;
   if (characters < LEAST_CHARACTERS || !BETWEEN.test(text)) return false;

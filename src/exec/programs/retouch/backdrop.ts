@@ -167,54 +167,59 @@ function distanceFrom({ width, height, colours }: Picture, { factors }: Fitted):
   );
 }
 
-/** Calls `visit` for the places beside, above and below one. */
-function around(place: number, width: number, height: number, visit: (place: number) => void): void {
-  const column = place % width;
-  if (column > 0) visit(place - 1);
-  if (column < width - 1) visit(place + 1);
-  if (place >= width) visit(place - width);
-  if (place < width * (height - 1)) visit(place + width);
+/** Goes from each place to those beside, above and below it. @param entered takes a place in, once @param open gets the places in turn @returns how many */
+function spread({ width, height }: Plane, starts: Iterable<number>, entered: (place: number) => boolean, open: Int32Array): number {
+  let count = 0;
+  const reach = (place: number): void => {
+    if (entered(place)) open[count++] = place;
+  };
+  for (const start of starts) reach(start);
+  for (let head = 0; head < count; head++) {
+    const place = at(open, head);
+    const column = place % width;
+    if (column > 0) reach(place - 1);
+    if (column < width - 1) reach(place + 1);
+    if (place >= width) reach(place - width);
+    if (place < width * (height - 1)) reach(place + width);
+  }
+  return count;
+}
+
+function* border({ width, height }: Plane): Generator<number> {
+  for (let column = 0; column < width; column++) yield* [column, (height - 1) * width + column];
+  for (let row = 0; row < height; row++) yield* [row * width, row * width + width - 1];
 }
 
 /** 1 where no way of the backdrop's colour leads from the edge. */
-function standing({ width, height, data }: Plane, limit: number): Uint8Array {
-  const stands = new Uint8Array(width * height).fill(1);
-  const open = new Int32Array(width * height);
-  let [head, tail] = [0, 0];
-  const reach = (place: number): void => {
-    if (stands[place] === 0 || at(data, place) >= limit) return;
+function standing(distance: Plane, limit: number): Uint8Array {
+  const stands = new Uint8Array(distance.data.length).fill(1);
+  const entered = (place: number): boolean => {
+    if (stands[place] === 0 || at(distance.data, place) >= limit) return false;
     stands[place] = 0;
-    open[tail++] = place;
+    return true;
   };
-  for (let column = 0; column < width; column++) for (const row of [0, height - 1]) reach(row * width + column);
-  for (let row = 0; row < height; row++) for (const column of [0, width - 1]) reach(row * width + column);
-  while (head < tail) {
-    around(at(open, head++), width, height, reach);
-  }
+  spread(distance, border(distance), entered, new Int32Array(stands.length));
   return stands;
 }
 
 /** Clears what is no larger than a speck. @returns how many pixels are left, and how far most of them are from the backdrop */
-function withoutSpecks(stands: Uint8Array, { width, height, data }: Plane): { readonly count: number; readonly contrast: number } {
+function withoutSpecks(stands: Uint8Array, distance: Plane): { readonly count: number; readonly contrast: number } {
   const seen = new Uint8Array(stands.length);
   const open = new Int32Array(stands.length);
+  const entered = (place: number): boolean => {
+    if (stands[place] === 0 || seen[place] === 1) return false;
+    seen[place] = 1;
+    return true;
+  };
   let [count, sum] = [0, 0];
   for (let start = 0; start < stands.length; start++) {
     if (stands[start] === 0 || seen[start] === 1) continue;
-    let [head, tail, distance] = [0, 0, 0];
-    const reach = (place: number): void => {
-      if (stands[place] === 0 || seen[place] === 1) return;
-      seen[place] = 1;
-      open[tail++] = place;
-    };
-    reach(start);
-    while (head < tail) {
-      const place = at(open, head++);
-      distance += at(data, place);
-      around(place, width, height, reach);
-    }
-    if (tail >= SPECK * stands.length) [count, sum] = [count + tail, sum + distance];
-    else for (let each = 0; each < tail; each++) stands[at(open, each)] = 0;
+    const size = spread(distance, [start], entered, open);
+    const isSpeck = size < SPECK * stands.length;
+    if (!isSpeck) count += size;
+    for (const place of open.subarray(0, size))
+      if (isSpeck) stands[place] = 0;
+      else sum += at(distance.data, place);
   }
   return { count, contrast: count === 0 ? 0 : sum / count };
 }
