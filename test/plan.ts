@@ -9,10 +9,11 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/architecture.test.ts': 'whole',
   'test/unit': 'whole',
   // It has engines make a sample of each format.
-  'test/unit/sniff.test.ts': 4,
+  'test/unit/sniff.test.ts': 6,
+  'test/unit/linear.test.ts': 4,
   'test/conformance': 'whole',
   'test/cluster': 'whole',
-  'test/formats': 3,
+  'test/formats': 8,
   'test/integration': 'whole',
 
   // Files made to do harm: each is a row of a table, and what must hold after each is the same.
@@ -78,14 +79,16 @@ export const rowOf = (path: string): string | undefined =>
 
 export const shareOf = (path: string): Share => plan[rowOf(path) ?? ''] ?? 'whole';
 
-/** The share in a run of all files that takes one row in `tableShare` of each table: at least what `make test` takes. */
+/** The share in a run of all files that takes one row in `tableShare` of each table: twice what `make test` takes, or more. */
 export function shareInAll(path: string, tableShare: number): Share {
   const share = shareOf(path);
-  return typeof share === 'number' ? Math.min(share, tableShare) : 'whole';
+  if (typeof share !== 'number') return 'whole';
+  const inAll = Math.min(Math.ceil(share / 2), tableShare);
+  return inAll > 1 ? inAll : 'whole';
 }
 
 /** Unless every test runs, of each folder here one file in so many does: all of them take an hour on two cores. */
-const FILES_DRAWN = 4;
+const FILES_DRAWN = { makeTest: 12, all: 4 };
 const DRAWN = /^(test\/(?:cluster|integration\/[^/]+))\//;
 
 /**
@@ -99,7 +102,7 @@ export function leftOut(files: readonly string[], tableShare: number, seed: stri
   const folders = Map.groupBy(files.filter((path) => !late.includes(path)).toSorted(), (path) => DRAWN.exec(path)?.[1]);
   const undrawn = [...folders].flatMap(([folder, members]) => {
     if (folder === undefined) return [];
-    const taken = draw(members, FILES_DRAWN, seed);
+    const taken = draw(members, tableShare === 0 ? FILES_DRAWN.makeTest : FILES_DRAWN.all, seed);
     return members.filter((_, place) => !taken.has(place));
   });
   return [...late, ...undrawn];
