@@ -12,7 +12,7 @@ $(error TOOLCHAINS: there is no toolchain $(patsubst images/%/packages.txt,%,$(U
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help start setup serving node web command models launcher launcher-cross converters test-tools servers test-servers run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
+.PHONY: help start setup serving node web command models launcher launcher-cross converters test-tools servers test-servers checked run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -102,11 +102,17 @@ verify: node ## Checks format, lint, types, generated files, regular expressions
 	@echo "verify: regular expressions" && node scripts/regular-expressions.ts
 	@echo "verify: architecture, and that what is offered was proved" && vitest run --reporter=dot test/architecture.test.ts test/unit/proved.test.ts
 
-test: setup test-tools test-servers verify ## verify, then some tests of each feature, drawn by the commit, on real servers, real converters and real files
+test: ## verify, then some tests of each feature, drawn by the commit, on real servers, real converters and real files
+	@$(MAKE) --no-print-directory --jobs=2 test-servers checked
 	@node scripts/test.ts
 
-test-all: setup test-tools servers verify ## The same with every test: all hostile files, faults and kills
+test-all: ## The same with every test: all hostile files, faults and kills
+	@$(MAKE) --no-print-directory --jobs=2 servers checked
 	@node scripts/test.ts --all
+
+# One after another, while Go compiles servers beside them.
+checked:
+	@MAKEFLAGS= $(MAKE) --no-print-directory setup test-tools verify
 
 unit: node launcher ## Tests that start no server: a minute
 	@vitest run test/unit test/architecture.test.ts

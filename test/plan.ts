@@ -39,6 +39,7 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/catalog/tools-photos.test.ts': 2,
   'test/integration/catalog/tools-recordings.test.ts': 2,
   'test/integration/cli/local.test.ts': 3,
+  'test/integration/page/brush.test.ts': 3,
   'test/integration/page/page.test.ts': 3,
   'test/integration/catalog/tools-media.test.ts': 8,
   'test/integration/catalog/tools-pdf.test.ts': 5,

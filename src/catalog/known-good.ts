@@ -15,6 +15,11 @@ export const PNG = binary(
   'png',
   'iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAAKUlEQVR42g3HMQEAAAzCMIRVGGdFIXDLlyQSGxcTBIvjU6mt62cyOzcPp2MTQQYaK1UAAAAASUVORK5CYII=',
 );
+/** 4 × 4 px, in RGB of 16 bits. */
+export const DEEP_PNG = binary(
+  'png',
+  'iVBORw0KGgoAAAANSUhEUgAAAAQAAAAEEAIAAAB2A9VqAAAAFElEQVR42mNwYEhgaGDEJBmoJwEAiIkSEdbdkaoAAAAASUVORK5CYII=',
+);
 /** 4 × 4 px, in RGB of 8 bits. */
 export const TIFF = binary(
   'tiff',
@@ -59,6 +64,11 @@ export const EML = text('eml', 'From: a@example.org\nTo: b@example.org\nSubject:
 export const VCARD = text('vcf', 'BEGIN:VCARD\nVERSION:3.0\nFN:Known Good\nN:Good;Known;;;\nEND:VCARD\n');
 export const PPM = text('ppm', `P3\n4 4\n255\n${'64 96 128\n'.repeat(16)}`);
 export const PBM = text('pbm', 'P1\n4 4\n0 1 1 0\n1 0 0 1\n1 0 0 1\n0 1 1 0\n');
+/** Two frames of 16 × 16 px, red and blue. */
+export const WEBP = binary(
+  'webp',
+  'UklGRoQAAABXRUJQVlA4WAoAAAACAAAADwAADwAAQU5JTQYAAAD/////AABBTk1GKAAAAAAAAAAAAA8AAA8AAGQAAAJWUDhMDwAAAC8PwAMABxD1j/4HIqL/AQBBTk1GKAAAAAAAAAAAAA8AAA8AAGQAAABWUDhMDwAAAC8PwAMABxDR//4HIqL/AQA=',
+);
 /** 16 × 16 px: video encoders take no less. */
 export const GIF = binary(
   'gif',

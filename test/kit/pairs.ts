@@ -9,7 +9,7 @@ import type { Family, Toolchain } from '../../src/contracts/toolchains.ts';
 import { fixtures as archives } from './fixtures/archives.ts';
 import { fixtures as documents } from './fixtures/documents.ts';
 import { fixtures as fonts } from './fixtures/fonts.ts';
-import { fixtures as images } from './fixtures/images.ts';
+import { animatedWebp, fixtures as images } from './fixtures/images.ts';
 import { fixtures as mails } from './fixtures/mail.ts';
 import { fixtures as media } from './fixtures/media.ts';
 import { fixtures as microsoft } from './fixtures/microsoft.ts';
@@ -35,7 +35,7 @@ type Judge = (path: string, seed: string) => Promise<void>;
 interface Proof {
   readonly build: Build;
   /** Which source of the format it is, where a format has several. */
-  readonly shows?: 'text' | 'grid' | 'subtitles';
+  readonly shows?: 'text' | 'grid' | 'subtitles' | 'motion';
   readonly judge: Judge;
   readonly fields?: Readonly<Record<string, string>>;
 }
@@ -59,8 +59,10 @@ export function proofOf(source: string, target: string): Proof {
   const speaks = RECORDINGS.includes(from) ? { build: subtitled(source), shows: 'subtitles' as const } : { build };
   if (to === 'subtitle') return { ...speaks, judge: (path, seed) => judgeSubtitles(path, target, seed, source) };
   if (RECORDINGS.includes(from) && target === 'txt') return { ...speaks, judge: (path, seed) => judgeDocument(path, target, seed, source) };
+  const moves = source === 'webp' ? { build: animatedWebp, shows: 'motion' as const } : { build };
+  if (target === 'apng') return { ...moves, judge: (path, seed) => judgeImage(path, target, seed) };
   // An animation is a picture to some and a recording to others.
-  if (RECORDINGS.includes(to)) return { build, judge: (path, seed) => judgeRecording(path, target, seed) };
+  if (RECORDINGS.includes(to)) return { ...moves, judge: (path, seed) => judgeRecording(path, target, seed) };
   if (PICTURES.includes(from) && (PICTURES.includes(to) || to === 'pdf'))
     return { build, judge: (path, seed) => judgeImage(path, target, seed) };
   if (RECORDINGS.includes(from)) return { build, judge: (path, seed) => judgeImage(path, target, seed) };

@@ -149,7 +149,7 @@ const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
     ...'jng dcx cin cal jbig wbmp xwd viff vicar pfm pgx pdb ipl mtv aai avs art qoi jls dng ora kra icns emf wmf'.split(' '),
     ...'dts thd mlp mpc ape dsf dff voc gsm sox sf adx 8svx avr sph pvf hcom mid mod xm'.split(' '),
     ...'m2ts 3g2 f4v m2v m1v mxf dv gxf nut ivf y4m swf rm wtv h264 hevc obu amv roq flc smj cpk'.split(' '),
-    ...'psb j2k jxr lbm rle srf icon mrf mgr g3'.split(' '),
+    ...'apng psb j2k jxr lbm rle srf icon mrf mgr g3'.split(' '),
     ...'ismv h261 h263 m4e mj2'.split(' '),
     ...BOOKS,
     'fodg',
@@ -170,8 +170,8 @@ const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
   ]),
 );
 
-/** Written and never read: as PNG and JPEG their files are read, and PostScript is refused. */
-const WRITTEN_ONLY = ['apng', 'mjpeg', 'eps'];
+/** Written and never read: a JPEG is read as one, and PostScript is refused. */
+const WRITTEN_ONLY = ['mjpeg', 'eps'];
 
 /** By hand, for want of a program that writes them. */
 /** The directory of a camera's TIFF: a smaller version, the maker, and where the sensor's picture is. */

@@ -2,9 +2,9 @@
 import { type Conversion, type Engine, everyPair, type Plan, type Task } from '../engine.ts';
 import { formatOf } from '../formats.ts';
 import { GIF, WAV } from '../known-good.ts';
-import { AUDIO, DEMUXERS, RATELESS, SILENT, VIDEO } from './ffmpeg/containers.ts';
+import { ANIMATIONS, AUDIO, DEMUXERS, RATELESS, SILENT, VIDEO } from './ffmpeg/containers.ts';
 import { explain } from './ffmpeg/explain.ts';
-import { pictureOptions, planApng, planGif, planStill, STILLS } from './ffmpeg/pictures.ts';
+import { pictureOptions, planApng, planGif, planStill, planWebp, STILLS } from './ffmpeg/pictures.ts';
 import { probeStep, readProbe } from './ffmpeg/probe.ts';
 import { planSound, soundOptions } from './ffmpeg/sound.ts';
 import { planVideo, refuseCodec, soundOptionsOf, VIDEO_OPTIONS } from './ffmpeg/video.ts';
@@ -32,9 +32,11 @@ export const engine: Engine = {
     ),
     ...everyPair(VIDEOS, ['gif'], { rank: 60, loses: ['colours beyond 256'] }),
     ...everyPair([...VIDEOS, 'gif'], ['apng'], { rank: 60 }),
+    { source: 'apng', target: 'gif', rank: 80, loses: ['colours beyond 256'] },
+    { source: 'apng', target: 'webp', rank: 80 },
     ...everyPair(VIDEOS, STILLS, { rank: 70 }),
     ...everyPair(
-      ['gif'],
+      [...ANIMATIONS],
       VIDEO_TARGETS.filter((target) => !RATELESS.has(target)),
       { rank: 70 },
     ),
@@ -46,8 +48,8 @@ export const engine: Engine = {
   options: (source, target) => {
     if (target in AUDIO) return [...soundOptions(target), 'track', 'start_time', 'end_time', 'strip_metadata'];
     if (target in VIDEO)
-      return [...VIDEO_OPTIONS, ...(source === 'gif' ? [] : soundOptionsOf(target)), 'start_time', 'end_time', 'strip_metadata'];
-    return pictureOptions(target);
+      return [...VIDEO_OPTIONS, ...(ANIMATIONS.has(source) ? [] : soundOptionsOf(target)), 'start_time', 'end_time', 'strip_metadata'];
+    return pictureOptions(source, target);
   },
   inspect: { step: probeStep, read: readProbe },
   refuse: (_, target, options) => refuseCodec(target, options),
@@ -70,5 +72,6 @@ function plan(task: Task): Plan {
   if (task.target in AUDIO) return planSound(task);
   if (task.target in VIDEO) return planVideo(task);
   if (task.target === 'apng') return planApng(task);
-  return task.target === 'gif' ? planGif(task) : planStill(task);
+  if (task.target === 'gif') return planGif(task);
+  return ANIMATIONS.has(task.source) ? planWebp(task) : planStill(task);
 }

@@ -15,6 +15,8 @@ export const VIPS: Binary = {
 
 /** Not HEIC, for which sharp's libvips has no decoder, and not SVG, which could read files here. */
 const FORMATS = ['png', 'jpg', 'webp', 'gif', 'tiff', 'avif'];
+/** It reads the picture of an APNG that programs without animations show. */
+const STILLS_OF_APNG = ['png', 'jpg', 'tiff', 'avif'];
 export const EDITS = [...PICTURE_EDITS, ...SHOWN] as const;
 /** Encoders with a quality setting; the others are lossless. */
 const WITH_QUALITY = new Set(['jpg', 'webp', 'avif']);
@@ -36,6 +38,7 @@ export const engine: Engine = {
       FORMATS.filter((format) => format !== 'gif'),
       { rank: 90 },
     ),
+    ...everyPair(['apng'], STILLS_OF_APNG, { rank: 90 }),
     ...everyPair(FORMATS, ['gif'], { rank: 80, loses: ['colours beyond 256 a frame'] }),
     ...again,
   ],

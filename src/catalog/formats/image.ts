@@ -3,6 +3,7 @@
 import { latin1, u32be } from '../looks/bytes.ts';
 import {
   isAai,
+  isApng,
   isArbitraryMap,
   isArt,
   isAvs,
@@ -24,6 +25,7 @@ import {
   isPfm,
   isPict,
   isPixmap,
+  isPng,
   isSgi,
   isUtahRle,
   isWbmp,
@@ -54,7 +56,7 @@ const RAWS: readonly (readonly [id: string, mime: string, traits?: Traits])[] = 
 ];
 
 export const pictures: readonly Format[] = [
-  image('png', 'image/png', { use: 'common', also: ['apng'], signatures: ['\x89PNG\r\n\x1a\n'], carries: 'everything' }),
+  image('png', 'image/png', { use: 'common', also: ['apng'], kin: 'png', looks: isPng, carries: 'everything' }),
   image('jpg', 'image/jpeg', {
     aliases: ['jpeg', 'jpe', 'jfif', 'jif', 'jfi'],
     use: 'common',
@@ -109,7 +111,8 @@ export const pictures: readonly Format[] = [
   }),
   rare('qoi', 'image/qoi', { signatures: ['qoif'] }),
   rare('jls', 'image/jls', { looks: isJpegLs }),
-  rare('apng', 'image/apng', { holds: 'many' }),
+  // Programs that know no animations show its first picture.
+  rare('apng', 'image/apng', { holds: 'many', kin: 'png', looks: isApng }),
   rare('mng', 'video/x-mng', { holds: 'many', signatures: ['\x8aMNG\r\n\x1a\n'] }),
   rare('jng', 'image/x-jng', { signatures: ['\x8bJNG\r\n\x1a\n'] }),
   rare('dcx', 'image/x-dcx', { holds: 'many', signatures: ['\xb1\x68\xde\x3a'] }),

@@ -20,6 +20,23 @@ export function isJpegLs({ head }: Sample): boolean {
   return false;
 }
 
+const PNG = '\x89PNG\r\n\x1a\n';
+/** Chunks before the pixels: profiles, EXIF, texts. */
+const MOST_CHUNKS = 200;
+
+export const isPng = (sample: Sample): boolean => has(sample.head, 0, PNG) && !isApng(sample);
+
+/** A PNG with a chunk that counts more than one frame (PNG 3, 11.3.6.1), which is before the pixels. */
+export function isApng({ head }: Sample): boolean {
+  if (!has(head, 0, PNG)) return false;
+  for (let at = 8, chunk = 0; at + 12 <= head.length && chunk < MOST_CHUNKS; chunk++) {
+    if (has(head, at + 4, 'acTL')) return u32be(head, at + 8) > 1;
+    if (has(head, at + 4, 'IDAT')) return false;
+    at += 12 + u32be(head, at);
+  }
+  return false;
+}
+
 /** ISO 15444-1: the JP2 signature box with the brand of a still image. */
 export const isJpeg2000 = ({ head }: Sample): boolean => has(head, 0, '\0\0\0\x0cjP  \r\n\x87\n') && !has(head, 20, 'mjp2');
 

@@ -1,7 +1,7 @@
 /** An animation out of a video, or out of pictures. */
 import { z } from 'zod';
 import { Failure } from '../../errors.ts';
-import { PICTURE_DEMUXERS } from '../engines/ffmpeg/containers.ts';
+import { ANIMATIONS, PICTURE_DEMUXERS } from '../engines/ffmpeg/containers.ts';
 import { planFrames } from '../engines/ffmpeg/frames.ts';
 import { MAX_GIF_SECONDS, planGif } from '../engines/ffmpeg/pictures.ts';
 import { probePicture, probeStep, readProbe } from '../engines/ffmpeg/probe.ts';
@@ -10,7 +10,7 @@ import { integer } from '../options/fields.ts';
 import { type Tool, taskOf } from '../tool.ts';
 import { VIDEOS } from '../tool-families/media.ts';
 
-const PICTURES = Object.keys(PICTURE_DEMUXERS);
+const PICTURES = [...Object.keys(PICTURE_DEMUXERS), 'apng'];
 const MOST_PICTURES = 100;
 
 export const tool: Tool = {
@@ -52,7 +52,7 @@ export const tool: Tool = {
   },
 };
 
-const moves = (source: string): boolean => source === 'gif' || VIDEOS.includes(source);
+const moves = (source: string): boolean => ANIMATIONS.has(source) || VIDEOS.includes(source);
 
 /** @throws Failure `BAD_REQUEST` */
 function refuseMixture(sources: readonly string[]): void {

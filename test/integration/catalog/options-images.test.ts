@@ -421,12 +421,21 @@ describe('more than 8 bits a colour', () => {
     return Number((await run('/usr/bin/convert-im6.q16', [decoded, '-alpha', 'off', '-format', '%k', 'info:'])).stdout);
   };
 
-  it('are ten in HEIC, also beside transparency, and eight stay eight', async () => {
-    expect(await shadesOf((await to(await wedge(), 'heic', { img_quality: '100' })).path)).toBeGreaterThan(40);
+  it.each(['heic', 'avif'])('are ten in %s, also beside transparency, and eight stay eight', async (target) => {
+    const best = { img_quality: '100' };
+    expect(await shadesOf((await to(await wedge(), target, best)).path)).toBeGreaterThan(40);
     const clear = await wedge('-alpha', 'set', '-channel', 'A', '-evaluate', 'multiply', '0.5', '+channel');
-    expect(await shadesOf((await to(clear, 'heic', { img_quality: '100' })).path)).toBeGreaterThan(40);
+    expect(await shadesOf((await to(clear, target, best)).path)).toBeGreaterThan(40);
     const flat = await wedge('-depth', '8');
-    expect(await shadesOf((await to(flat, 'heic', { img_quality: '100' })).path)).toBeLessThan(20);
+    expect(await shadesOf((await to(flat, target, best)).path)).toBeLessThan(20);
+  });
+
+  it('are ten in an AVIF of a TIFF, also turned', async () => {
+    const file = join(await aFolder(), 'wedge.tiff');
+    await run('/usr/bin/convert-im6.q16', [await wedge(), '-compress', 'none', file]);
+    const { path } = await to(file, 'avif', { img_quality: '100', img_rotate: '90' });
+    expect(await shadesOf(path)).toBeGreaterThan(40);
+    expect((await pixelsOf(path, 'avif')).width).toBe(256);
   });
 });
 

@@ -197,7 +197,7 @@ describe('rotate-image', () => {
 
 describe.concurrent('every kind of picture', () => {
   /** What comes out as PNG. ImageMagick 6 writes a cursor as an icon. */
-  const asPng = new Set(['xcf', 'pict', 'pbm', 'xbm']);
+  const asPng = new Set(['xcf', 'apng', 'pict', 'pbm', 'xbm']);
 
   it.each([...PICTURES])('a %s turns grey and keeps its format where it can', async (format) => {
     const build = fixtures[format];

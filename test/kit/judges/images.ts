@@ -6,7 +6,7 @@ import { decode } from './pixels.ts';
 /** @throws unless the file is really of that format and shows that seed's picture; an animation must show all its phases */
 export async function judge(path: string, format: string, seed: string): Promise<void> {
   const scene = sceneOf(seed);
-  const frames = await decode(path, format, ['gif', 'apng'].includes(format) ? 100 : 1);
+  const frames = await decode(path, format, ['gif', 'apng', 'webp'].includes(format) ? 100 : 1);
   const [first] = frames;
   if (first === undefined) throw new Error('the picture has no frame');
   expectGrid(first, scene.cells);

@@ -131,19 +131,14 @@ export const decode = remembered(async (path: string, format: string, most = 1):
     ];
   // FFmpeg 5.1 reads no animated WebP.
   const coder = format === 'webp' && head.includes('ANIM') ? 'webp' : IMAGEMAGICK[format];
-  if (coder !== undefined)
-    return [
-      await pam('/usr/bin/convert-im6.q16', [
-        `${coder}:${path}[0]`,
-        '-colorspace',
-        'sRGB',
-        '-type',
-        'TrueColorMatte',
-        '-depth',
-        '8',
-        'pam:-',
-      ]),
-    ];
+  if (coder !== undefined) {
+    const plain = ['-colorspace', 'sRGB', '-type', 'TrueColorMatte', '-depth', '8', 'pam:-'];
+    return pams('/usr/bin/convert-im6.q16', [
+      `${coder}:${path}[0-${Number(most) - 1}]`,
+      ...(format === 'webp' ? ['-coalesce'] : []),
+      ...plain,
+    ]);
+  }
   const reader = FFMPEG[format];
   if (reader === undefined) throw new Error(`no judge for pictures of the format ${format}`);
   return pams('/usr/bin/ffmpeg', [
@@ -251,7 +246,7 @@ const pam = async (program: string, args: readonly string[]): Promise<Picture> =
   return picture;
 };
 
-async function pams(program: string, args: readonly string[]): Promise<Picture[]> {
+export async function pams(program: string, args: readonly string[]): Promise<Picture[]> {
   const { stdout } = await run(program, args, { encoding: 'buffer', maxBuffer: 1 << 28 });
   const pictures: Picture[] = [];
   for (let at = 0; at < stdout.length; ) {

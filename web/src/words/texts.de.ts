@@ -329,6 +329,8 @@ export const texts: CatalogTexts = {
       'Die Daten sind verschachtelt: Der Name einer Spalte ist der Weg zu ihrem Wert.',
     'Texts in RTF that are damaged are not part of the result: {1}.': 'Beschädigte Texte in RTF fehlen im Ergebnis: {1}.',
     'TOML has no null: values without content were left out.': 'TOML kennt keine leeren Werte (null): Sie fehlen im Ergebnis.',
+    'The picture is so large that it has {1} bits a colour in the result.':
+      'Das Bild ist so groß, dass es im Ergebnis {1} Bit je Farbe hat.',
     'Frequencies above {1} kHz are not kept.': 'Was in der Aufnahme über {1} kHz liegt, geht verloren.',
   },
 };

@@ -325,6 +325,8 @@ export const texts: CatalogTexts = {
       'Los datos contienen valores dentro de otros: el nombre de una columna es el camino hasta su valor.',
     'Texts in RTF that are damaged are not part of the result: {1}.': 'Los textos en RTF dañados no están en el resultado: {1}.',
     'TOML has no null: values without content were left out.': 'TOML no tiene valores nulos: se omitieron.',
+    'The picture is so large that it has {1} bits a colour in the result.':
+      'La imagen es tan grande que en el resultado tiene {1} bits por color.',
     'Frequencies above {1} kHz are not kept.': 'Lo que está por encima de {1} kHz en la grabación se pierde.',
   },
 };

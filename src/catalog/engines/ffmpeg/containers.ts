@@ -14,7 +14,7 @@ export const DEMUXERS: Readonly<Record<string, string>> = {
   mp4: 'mov', m4v: 'mov', mov: 'mov', mkv: 'matroska', webm: 'matroska', avi: 'avi', flv: 'flv', wmv: 'asf', mpg: 'mpeg,mpegvideo', ts: 'mpegts',
   '3gp': 'mov', '3g2': 'mov', ogv: 'ogg', m2ts: 'mpegts', m2v: 'mpegvideo', m1v: 'mpegvideo', f4v: 'mov', mxf: 'mxf', dv: 'dv', gxf: 'gxf', nut: 'nut',
   ivf: 'ivf', y4m: 'yuv4mpegpipe', swf: 'swf', rm: 'rm', wtv: 'wtv', h264: 'h264', hevc: 'hevc', obu: 'obu', amv: 'avi', roq: 'roq', flc: 'flic',
-  smj: 'smjpeg', cpk: 'film_cpk', ismv: 'mov', h261: 'h261', h263: 'h263', m4e: 'm4v', mj2: 'mov', gif: 'gif', srt: 'srt', vtt: 'webvtt', ass: 'ass', sub: 'microdvd',
+  smj: 'smjpeg', cpk: 'film_cpk', ismv: 'mov', h261: 'h261', h263: 'h263', m4e: 'm4v', mj2: 'mov', gif: 'gif', apng: 'apng', srt: 'srt', vtt: 'webvtt', ass: 'ass', sub: 'microdvd',
 };
 
 // biome-ignore format: a table
@@ -24,6 +24,9 @@ export const PICTURE_DEMUXERS: Readonly<Record<string, string>> = {
   ppm: 'ppm_pipe', pgm: 'pgm_pipe', pbm: 'pbm_pipe', pam: 'pam_pipe', pcx: 'pcx_pipe', psd: 'psd_pipe', xbm: 'xbm_pipe', xpm: 'xpm_pipe',
   exr: 'exr_pipe', qoi: 'qoi_pipe', jls: 'jpegls_pipe', dds: 'dds_pipe', sgi: 'sgi_pipe', ras: 'sunrast_pipe', dpx: 'dpx_pipe', fits: 'fits',
 };
+
+/** Animated pictures, of which each frame says how long it is shown. */
+export const ANIMATIONS: ReadonlySet<string> = new Set(['gif', 'apng']);
 
 /** Videos that never have sound. */
 export const SILENT: ReadonlySet<string> = new Set(['m2v', 'm1v', 'ivf', 'y4m', 'h264', 'hevc', 'obu', 'flc', 'h261', 'h263', 'm4e']);

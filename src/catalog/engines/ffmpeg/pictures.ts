@@ -3,12 +3,15 @@ import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, Task } from '../../engine.ts';
 import type { OptionName, Options } from '../../options/options.ts';
 import { command, tags } from './command.ts';
+import { ANIMATIONS } from './containers.ts';
 import { mediaOf, uprightAspect } from './streams.ts';
 import { timeline } from './timeline.ts';
 
 /** Longest animation, seconds. */
 export const MAX_GIF_SECONDS = 60;
 const GIF_FPS = 10;
+/** Browsers show no frame for less than a hundredth of a second. */
+const MAX_RATE = 100;
 /** Default for the largest width, px. */
 const GIF_WIDTH = 480;
 
@@ -21,12 +24,16 @@ const STILL_ENCODERS: Readonly<Record<string, (quality: number) => readonly stri
   webp: (quality) => ['-c:v', 'libwebp', '-quality', `${quality}`],
 };
 
-export const pictureOptions = (target: string): readonly OptionName[] =>
-  target === 'gif' || target === 'apng'
-    ? ['video_width', 'video_height', 'video_fps', 'start_time', 'end_time']
-    : target === 'png'
-      ? ['start_time']
-      : ['start_time', 'img_quality'];
+const ANIMATION_OPTIONS = ['video_width', 'video_height', 'video_fps', 'start_time', 'end_time'] as const;
+
+export const pictureOptions = (source: string, target: string): readonly OptionName[] =>
+  ANIMATIONS.has(target)
+    ? ANIMATION_OPTIONS
+    : ANIMATIONS.has(source)
+      ? [...ANIMATION_OPTIONS, 'img_quality']
+      : target === 'png'
+        ? ['start_time']
+        : ['start_time', 'img_quality'];
 
 /** In so many seconds at the end no new frame may begin: the last one is used then. */
 const TAIL_SECONDS = 2;
@@ -69,17 +76,11 @@ export function planStill(task: Task): Plan {
  * @throws Failure `no_stream` without video, `input_limit` above a minute
  */
 export function planGif(task: Task): Plan {
-  const { options, scratch, output } = task;
-  const picture = firstVideo(task);
-  const { index } = picture;
-  const time = timeline(task);
-  if ((time.seconds ?? 0) > MAX_GIF_SECONDS) throw inputLimit('seconds of animation', MAX_GIF_SECONDS, Math.ceil(time.seconds ?? 0));
+  const { scratch, output } = task;
+  const { index, time, frames, held, warnings } = animated(task);
   const palette = `${scratch}/palette.png`;
-  const frames = `fps=${Math.min(50, options.video_fps ?? GIF_FPS)},${size(options, uprightAspect(picture))}`;
-  const silent = mediaOf(task.facts).audio.length === 0;
-  const sound = { code: 'lossy', message: `This conversion from ${task.source} does not keep: sound.` };
   return {
-    warnings: [...time.warnings, ...(silent ? [] : [sound])],
+    warnings,
     steps: [
       command({
         task,
@@ -94,12 +95,10 @@ export function planGif(task: Task): Plan {
         inputs: ['-f', 'png_pipe', '-i', palette],
         // `-t` applies the bound even if the length is unknown.
         encode: [
-          '-lavfi',
-          `[0:${index}]${frames}[f];[f][1:v]paletteuse=dither=bayer:bayer_scale=4`,
-          '-t',
-          `${MAX_GIF_SECONDS}`,
-          '-f',
-          'gif',
+          ...['-lavfi', `[0:${index}]${frames}[f];[f][1:v]paletteuse=dither=bayer:bayer_scale=4`],
+          ...['-t', `${MAX_GIF_SECONDS}`, '-f', 'gif'],
+          // In hundredths of a second.
+          ...(held === undefined ? [] : ['-enc_time_base', '1:100', '-final_delay', `${Math.round(held * 100)}`]),
         ],
         to: `${output}/out.gif`,
       }),
@@ -107,25 +106,67 @@ export function planGif(task: Task): Plan {
   };
 }
 
-/** The same bounds as for GIF, without its colours: frames are kept as they are. @throws as `planGif` */
+/** The same bounds as for GIF, without its colours. @throws as `planGif` */
 export function planApng(task: Task): Plan {
-  const { source, target, options, output } = task;
-  const picture = firstVideo(task);
-  const time = timeline(task);
-  if ((time.seconds ?? 0) > MAX_GIF_SECONDS) throw inputLimit('seconds of animation', MAX_GIF_SECONDS, Math.ceil(time.seconds ?? 0));
-  const rate = source === 'gif' && options.video_fps === undefined ? '' : `fps=${Math.min(50, options.video_fps ?? GIF_FPS)},`;
-  const frames = `${rate}${size(options, uprightAspect(picture))},format=${source === 'gif' ? 'rgba' : 'rgb24'}`;
-  const sound = { code: 'lossy', message: `This conversion from ${source} does not keep: sound.` };
+  const { target, output } = task;
+  const { index, time, frames, held, warnings } = animated(task);
   return {
-    warnings: [...time.warnings, ...(mediaOf(task.facts).audio.length === 0 ? [] : [sound])],
+    warnings,
     steps: [
       command({
         task,
         timeline: time,
-        encode: ['-map', `0:${picture.index}`, '-vf', frames, '-t', `${MAX_GIF_SECONDS}`, '-c:v', 'apng', '-plays', '0', '-f', 'apng'],
+        encode: [
+          ...['-map', `0:${index}`, '-vf', frames, '-t', `${MAX_GIF_SECONDS}`, '-c:v', 'apng', '-plays', '0', '-f', 'apng'],
+          ...(held === undefined ? [] : ['-enc_time_base', '1:1000', '-final_delay', `${Math.round(held * 1000)}/1000`]),
+        ],
         to: `${output}/out.${target}`,
       }),
     ],
+  };
+}
+
+/** An animated WebP of another animation: its encoder joins equal frames, so that the last one is shown as long as before. @throws as `planGif` */
+export function planWebp(task: Task): Plan {
+  const { options, output } = task;
+  const { index, time, frames, warnings } = animated(task);
+  const encoder = ['-c:v', 'libwebp_anim', '-quality', `${options.img_quality ?? 80}`, '-loop', '0', '-f', 'webp'];
+  return {
+    warnings,
+    steps: [
+      command({
+        task,
+        timeline: time,
+        encode: ['-map', `0:${index}`, '-vf', frames, '-t', `${MAX_GIF_SECONDS}`, ...encoder],
+        to: `${output}/out.webp`,
+      }),
+    ],
+  };
+}
+
+/**
+ * What an animation is made of: the frames of another one as they are, of a video so many a second, and smaller.
+ * @throws Failure `no_stream` without video, `input_limit` above a minute
+ */
+function animated(task: Task) {
+  const { source, target, options, facts } = task;
+  const picture = firstVideo(task);
+  const { index, shown } = picture;
+  const time = timeline(task);
+  if ((time.seconds ?? 0) > MAX_GIF_SECONDS) throw inputLimit('seconds of animation', MAX_GIF_SECONDS, Math.ceil(time.seconds ?? 0));
+  const { audio } = mediaOf(facts);
+  const moves = ANIMATIONS.has(source);
+  const keepsFrames = moves && options.video_fps === undefined;
+  const rate = keepsFrames ? Math.min(MAX_RATE, shown?.rate ?? (picture.fps || 1)) : Math.min(50, options.video_fps ?? GIF_FPS);
+  const resampled = keepsFrames && target !== 'webp' ? '' : `fps=${rate},`;
+  const sized = size(options, uprightAspect(picture), moves);
+  const sound = { code: 'lossy', message: `This conversion from ${source} does not keep: sound.` };
+  return {
+    ...{ index, time },
+    // A palette has no opacity but full and none.
+    frames: `${resampled}${sized}${target === 'gif' && !moves ? '' : `,format=${moves ? 'rgba' : 'rgb24'}`}`,
+    held: keepsFrames && !time.cut ? shown?.last : undefined,
+    warnings: [...time.warnings, ...(audio.length === 0 ? [] : [sound])],
   };
 }
 
@@ -135,9 +176,12 @@ function firstVideo({ facts }: Task) {
   return stream;
 }
 
-/** In square pixels, since browsers ignore any other shape that a GIF states. @param aspect width of a source's pixel over its height */
-function size({ video_width: width, video_height: height }: Options, aspect: number): string {
+/**
+ * In square pixels, since browsers ignore any other shape that a GIF states.
+ * @param aspect width of a source's pixel over its height @param whole in its own size, if no other is asked for
+ */
+function size({ video_width: width, video_height: height }: Options, aspect: number, whole: boolean): string {
   const square = aspect === 1 ? '' : `scale=round(iw*${aspect}):ih:flags=lanczos,setsar=1,`;
-  if (width === undefined && height === undefined) return `${square}scale=min(${GIF_WIDTH}\\,iw):-1:flags=lanczos`;
+  if (width === undefined && height === undefined) return `${square}scale=${whole ? 'iw' : `min(${GIF_WIDTH}\\,iw)`}:-1:flags=lanczos`;
   return `${square}scale=${width ?? -1}:${height ?? -1}:flags=lanczos`;
 }

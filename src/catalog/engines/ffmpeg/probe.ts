@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import { MAX_PIXELS, MAX_SECONDS } from '../../bounds.ts';
 import type { Facts, ProcessStep } from '../../engine.ts';
-import { DEMUXERS, PICTURE_DEMUXERS } from './containers.ts';
+import { ANIMATIONS, DEMUXERS, PICTURE_DEMUXERS } from './containers.ts';
 import type { AudioStream, Common, MediaFacts, VideoStream } from './streams.ts';
 
 const MAX_STREAMS = 64;
@@ -26,7 +26,13 @@ const ENTRIES = [
   'stream_tags=rotate,DURATION',
 ].join(':');
 
-export const probeStep = (input: string, { source }: Source): ProcessStep => ask(input, source, ENTRIES);
+/** Frames of an animation whose times are asked for: the answer to more would be too long. */
+const MOST_TIMES = 20_000;
+
+export const probeStep = (input: string, { source }: Source): ProcessStep =>
+  ANIMATIONS.has(source)
+    ? ask(input, source, `${ENTRIES}:packet=duration_time`, '-read_intervals', `%+#${MOST_TIMES}`)
+    : ask(input, source, ENTRIES);
 
 /** Also decodes the first frame, which alone has a photo's orientation. */
 export const probePicture = (input: string, { source }: Source): ProcessStep =>
@@ -42,7 +48,7 @@ const ask = (input: string, source: string, entries: string, ...more: readonly s
     '-hide_banner',
     ...demuxerArguments(source),
     '-print_format',
-    'json',
+    'json=c=1',
     '-show_entries',
     entries,
     ...more,
@@ -55,6 +61,7 @@ const count = z.coerce.number().catch(0).default(0);
 const turns = z.array(z.object({ rotation: count })).default([]);
 const ANSWER = z.object({
   frames: z.array(z.object({ side_data_list: turns })).default([]),
+  packets: z.array(z.object({ duration_time: count })).default([]),
   format: z.object({ duration: z.coerce.number().optional().catch(undefined) }).default({}),
   streams: z
     .array(
@@ -89,9 +96,11 @@ type Stream = z.output<typeof ANSWER>['streams'][number];
 export function readProbe(stdout: string): Facts {
   const read = ANSWER.safeParse(parsed(stdout));
   if (!read.success) throw conversionFailed('corrupt_input', { cause: read.error });
-  const { format, streams, frames } = read.data;
+  const { format, streams, frames, packets } = read.data;
   within('streams', MAX_STREAMS, streams.length);
-  within('seconds', MAX_SECONDS, format.duration ?? 0);
+  const { seconds, shown } = timesOf(packets);
+  const duration = format.duration ?? seconds;
+  within('seconds', MAX_SECONDS, duration ?? 0);
   for (const stream of streams) {
     within('pixels', MAX_PIXELS, stream.width * stream.height);
     within('channels', MAX_CHANNELS, stream.channels);
@@ -100,8 +109,10 @@ export function readProbe(stdout: string): Facts {
   const ofType = (type: string) => streams.filter((stream) => stream.codec_type === type);
   const pictures = ofType('video');
   const facts: MediaFacts = {
-    duration: format.duration,
-    video: pictures.filter((stream) => !isCover(stream) && stream.width > 0).map((stream) => videoStream(stream, frames[0])),
+    duration,
+    video: pictures
+      .filter((stream) => !isCover(stream) && stream.width > 0)
+      .map((stream) => ({ ...videoStream(stream, frames[0]), ...(shown && { shown }) })),
     audio: ofType('audio')
       .filter((stream) => stream.channels > 0 && stream.sample_rate > 0)
       .map(audioStream),
@@ -112,6 +123,16 @@ export function readProbe(stdout: string): Facts {
   };
   return { media: facts };
 }
+
+/** FFmpeg's own guess takes frames of 100 and 60 ms for some of 60 each. @returns nothing where not all were asked for */
+function timesOf(packets: readonly { readonly duration_time: number }[]): Pick<VideoStream, 'shown'> & { readonly seconds?: number } {
+  const times = packets.map(({ duration_time: seconds }) => Math.round(seconds * 1000));
+  const each = times.reduce(commonDivisor, 0);
+  if (each === 0 || times.length >= MOST_TIMES) return {};
+  return { seconds: times.reduce((sum, ms) => sum + ms, 0) / 1000, shown: { rate: 1000 / each, last: (times.at(-1) ?? 0) / 1000 } };
+}
+
+const commonDivisor = (one: number, other: number): number => (other === 0 ? one : commonDivisor(other, one % other));
 
 function parsed(text: string): unknown {
   try {

@@ -125,20 +125,32 @@ export function encodePicture(
 ): readonly string[] {
   const id = (options.video_codec as VideoEncoderId | undefined) ?? container.encoders[0] ?? 'h264';
   const fps = options.video_fps ?? (stream.fps > MAX_FPS ? MAX_FPS : undefined);
+  // Else the last frame of an animation would be over at once.
+  const held = stream.shown === undefined ? '' : `fps=${Math.min(MAX_FPS, stream.shown.rate)},`;
   const rate = container.rates === undefined ? fps : atLeast(container.rates, (fps ?? stream.fps) - 0.01);
   refuseSides(id, sidesOf(stream, options));
   const given = rate === undefined ? undefined : Number(rate.toFixed(5));
   // A filter, because `-r` would show the last frame too long, by seconds at low rates. MPEG has no low rates, and needs `-r`.
-  const resampled = given === undefined || container.rates !== undefined ? '' : `fps=${given},`;
+  const resampled = given === undefined || container.rates !== undefined ? held : `fps=${given},`;
   return [
-    ...['-vf', `${resampled}${shape(id, stream, options)}`],
-    ...(given === undefined || resampled !== '' ? [] : ['-r', `${given}`]),
+    ...['-vf', `${resampled}${onWhite(stream)}${shape(id, stream, options)}`],
+    ...(given === undefined || container.rates === undefined ? [] : ['-r', `${given}`]),
     ...encoder(id),
     ...['-pix_fmt', 'yuv420p'],
     ...(id === container.encoders[0] ? (container.encode ?? []) : []),
     ...marks(target, CODEC_NAMES[id]),
   ];
 }
+
+/** Pixel formats with opacity, as FFmpeg's decoder of PNG gives them. */
+const CLEAR: ReadonlySet<string> = new Set(['rgba', 'rgba64be', 'ya8', 'ya16be', 'pal8']);
+
+/** FFmpeg drops opacity, and shows the colours of what is transparent: black in most APNG, and white in its GIF. Colours times opacity, and white times the rest. */
+const onWhite = ({ codec, pixels }: VideoStream): string =>
+  codec === 'apng' && CLEAR.has(pixels)
+    ? 'format=gbrap,split[ink][paper];[ink]premultiply=inplace=1,format=gbrp[ink];' +
+      '[paper]alphaextract,negate,split=3[g][b][r];[g][b][r]mergeplanes=0x001020:gbrp[paper];[ink][paper]blend=all_mode=addition,'
+    : '';
 
 /** Apple's players need this tag for H.265 in these containers. */
 const marks = (target: string, codec: string): readonly string[] =>

@@ -6,12 +6,12 @@ import { CUT_JPEG, saysCutJpeg } from '../../planning/noticed.ts';
 import { colours, edit } from './edit.ts';
 import { boundPixels, look, type OpenedFirst, openAgain } from './open.ts';
 import { cut, runPipeline, UNCHANGED } from './pipeline.ts';
-import { boundPicture, type ImageRequest, outside, PictureRefusal } from './request.ts';
+import { boundPicture, type ImageRequest, outside, PictureRefusal, pagesAt } from './request.ts';
 import { type Image, Session, type Talk } from './session.ts';
 import { type PictureTarget, TARGETS } from './targets.ts';
 import { drawWatermark } from './watermark.ts';
 
-/** Frames of an animation that are edited one by one are all in memory. */
+/** Frames of an animation that are edited one by one are all in memory, and those that are stored as they are all on the disk. */
 const MOST_PIXELS_APART = 200_000_000;
 
 /** @param request paths are those that the program is told */
@@ -41,8 +41,8 @@ function* convert(session: Session, request: ImageRequest): Talk<EngineWarning[]
   }
   yield* still(session, found, request, target, request.output);
   if (request.target === 'tiff' && !request.strip) yield* carry(session, found.image, request);
-  const first = frames > 1 && (request.source === 'gif' || request.source === 'webp');
-  const message = `The source is an animation of ${frames} frames: the result is its first frame.`;
+  const first = request.source === 'apng' || (frames > 1 && (request.source === 'gif' || request.source === 'webp'));
+  const message = `The source is an animation${frames > 1 ? ` of ${frames} frames` : ''}: the result is its first frame.`;
   return first ? [{ code: 'animation_first_frame', message }] : [];
 }
 
@@ -69,14 +69,12 @@ function* eachPage(session: Session, request: ImageRequest, target: PictureTarge
       allowed: `pages from 1 to ${count}`,
       says: `The file has ${count === 1 ? 'one page' : `${count} pages`}; the first requested page is ${Math.min(...ranges.map(([from]) => from))}.`,
     });
-  const folder = request.output.slice(0, request.output.lastIndexOf('/'));
+  const paths = pagesAt(request.output, wanted.length);
   const fresh = session.nextPlace;
   for (const [place, page] of wanted.entries()) {
     const found = page === 0 && place === 0 ? first : yield* openAgain(session, request, { page });
     boundPixels(found.header);
-    const name = `page-${String(place + 1).padStart(4, '0')}`;
-    const path = wanted.length === 1 ? request.output : `${folder}/${name}.${request.target}`;
-    yield* still(session, found, request, target, path);
+    yield* still(session, found, request, target, paths[place] ?? request.output);
     session.forget(fresh);
   }
   const message = `The document has ${count} pages; requested pages after the last one were ignored.`;
@@ -100,13 +98,13 @@ function* animation(session: Session, request: ImageRequest, target: PictureTarg
     request.watermark !== undefined ||
     request.fit !== undefined ||
     step !== undefined;
+  if (apart || target.raw) boundPicture('pixels of all frames', MOST_PIXELS_APART, width * height * frames);
   if (!apart) {
     const { size: _, ...edits } = edit({ width, height, alpha: header.alpha }, request, target);
     const done = yield* runPipeline(session, { ...all, frames }, { ...UNCHANGED, ...coloured, ...edits });
     yield* save(session, framed(session, done.image, frames, done.pageHeight), request, target, { keep, deep }, request.output);
     return;
   }
-  boundPicture('pixels of all frames', MOST_PIXELS_APART, width * height * frames);
   const flat = yield* runPipeline(session, { ...all, frames }, { ...UNCHANGED, addAlpha: true });
   // Only pixels and time are the frames' own.
   const whole = session.meta(session.memory(flat.image), PIXELS_ALONE);

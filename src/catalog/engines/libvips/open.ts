@@ -10,6 +10,7 @@ const MOST_BANDS = 5;
 /** The decoder of each source, by libvips' names; which can decode smaller, and which has pages or frames. */
 const LOADERS: Readonly<Record<string, { readonly loader: string; readonly smaller?: 'shrink' | 'scale'; readonly paged?: true }>> = {
   png: { loader: 'pngload' },
+  apng: { loader: 'pngload' },
   jpg: { loader: 'jpegload', smaller: 'shrink' },
   webp: { loader: 'webpload', smaller: 'scale', paged: true },
   gif: { loader: 'gifload', paged: true },

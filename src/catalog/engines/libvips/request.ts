@@ -54,6 +54,13 @@ export interface PixelSize {
   readonly height: number;
 }
 
+/** Where each page is written. @param output the path for a single one */
+export function pagesAt(output: string, count: number): readonly string[] {
+  if (count === 1) return [output];
+  const [folder, extension] = [output.slice(0, output.lastIndexOf('/')), output.slice(output.lastIndexOf('.'))];
+  return Array.from({ length: count }, (_, place) => `${folder}/page-${String(place + 1).padStart(4, '0')}${extension}`);
+}
+
 /** Ends the conversation. */
 export class PictureRefusal extends Error {
   readonly answer: ProgramAnswer;

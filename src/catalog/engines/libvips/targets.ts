@@ -11,6 +11,8 @@ export interface PictureTarget {
   readonly alpha: boolean;
   readonly sixteenBit: boolean;
   readonly animated: boolean;
+  /** Its pixels are stored as they are. */
+  readonly raw?: true;
   /** It has no scale of quality: `compress` rounds the colours, so that pixels are easier to compress. @returns the distance of two levels */
   readonly coarsen?: (quality: number) => number;
 }
@@ -63,6 +65,8 @@ export const TARGETS: Readonly<Record<string, PictureTarget>> = {
     sixteenBit: false,
     animated: false,
   },
+  // All frames below each other with the time of each, of which `frames.ts` makes an APNG.
+  v: { encode: () => ({ saver: 'vipssave', properties: {} }), longest: 65_535, alpha: true, sixteenBit: false, animated: true, raw: true },
   // A PNG, of which FFmpeg makes these.
   qoi: { encode: png, longest: 1_000_000, alpha: true, sixteenBit: false, animated: false },
   jls: { encode: png, longest: 65_535, alpha: false, sixteenBit: true, animated: false },

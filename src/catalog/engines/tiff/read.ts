@@ -3,7 +3,7 @@ import { conversionFailed } from '../../../errors.ts';
 import type { Binary, Plan, ProcessStep, Step, Task } from '../../engine.ts';
 import { pick, type Unread } from '../imagemagick/command.ts';
 import { boundedFrames, IMAGEMAGICK_LIMITS } from '../imagemagick/inspect.ts';
-import { RARE_TIFF_SAYS } from '../libvips/request.ts';
+import { pagesAt, RARE_TIFF_SAYS } from '../libvips/request.ts';
 import { pictured, talk } from '../sharp.ts';
 import { type Decoder, type TiffPage, tiffPages } from './tags.ts';
 
@@ -33,10 +33,12 @@ export function planImageMagick(task: Task, work: (task: Task, unread: Unread, t
   const numbers = indices.map((index): [number, number] => [index + 1, index + 1]);
   const output = `${folder}/page.png`;
   const order = { source: 'tiff', target: 'png', options: { pages: numbers }, input: task.input, output };
-  const results = indices.length === 1 ? [output] : indices.map((_, place) => `${folder}/page-${String(place + 1).padStart(4, '0')}.png`);
   const steps: Step[] = [
     { ...talk({ ...order, colours: coloursOf(pages) }), output: folder },
-    { run: 'convert', args: [...IMAGEMAGICK_LIMITS, ...results.map((path) => `png:${path}`), '-compress', 'None', `tiff:${plain}`] },
+    {
+      run: 'convert',
+      args: [...IMAGEMAGICK_LIMITS, ...pagesAt(output, indices.length).map((path) => `png:${path}`), '-compress', 'None', `tiff:${plain}`],
+    },
   ];
   // libvips has turned them upright.
   const frames = pages.map(({ width, height, onItsSide, ...page }) => ({

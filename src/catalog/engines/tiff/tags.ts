@@ -54,6 +54,7 @@ function pageOf(text: string): TiffPage {
     onItsSide: /^row 0 [lr]hs/.test(orientation),
     profile: said('ICC Profile') !== '',
     deeper: tags.bits > 16,
+    shallow: tags.bits <= 8,
     density: densityIn(said('Resolution')),
     eludes: (Object.keys(ELUDES) as Decoder[]).filter((decoder) => ELUDES[decoder].some((does) => does(tags))),
     derived: isLab(tags) || tags.photometric === 'YCbCr',

@@ -1,5 +1,6 @@
 /** Writes a picture as PNG (W3C PNG 3), a stretch of rows at a time. */
 import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createDeflate, deflateSync } from 'node:zlib';
 import type { Told } from '../values/answer.ts';
@@ -21,25 +22,77 @@ export interface Raster {
 const COLOUR_TYPES = { 1: 0, 2: 4, 3: 2, 4: 6 } as const;
 const BAND_BYTES = 1 << 20;
 
-export async function writePng(path: string, raster: Raster): Promise<void> {
-  const { width, height, channels, samples, profile } = raster;
+const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+const END = chunk('IEND', Buffer.alloc(0));
+
+/** PNG 3, 11.2.1. @param bits of a sample */
+function header({ width, height, channels }: Pick<Raster, 'width' | 'height' | 'channels'>, bits: number): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
-  head.set([samples.BYTES_PER_ELEMENT * 8, COLOUR_TYPES[channels]], 8);
+  head.set([bits, COLOUR_TYPES[channels]], 8);
+  return chunk('IHDR', head);
+}
+
+export async function writePng(path: string, raster: Raster): Promise<void> {
+  const { samples, profile } = raster;
   await pipeline(
     bands(raster),
     createDeflate({ chunkSize: 1 << 16 }),
     async function* (packed: AsyncIterable<Buffer>) {
-      yield Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
-      yield chunk('IHDR', head);
+      yield SIGNATURE;
+      yield header(raster, samples.BYTES_PER_ELEMENT * 8);
       // A name, its end, and how it is packed.
       if (profile !== undefined) yield chunk('iCCP', Buffer.concat([Buffer.from('ICC\0\0'), deflateSync(profile)]));
       for await (const bytes of packed) yield chunk('IDAT', bytes);
-      yield chunk('IEND', Buffer.alloc(0));
+      yield END;
     },
     createWriteStream(path, { flags: 'wx' }),
   );
+}
+
+export interface TimedFrame {
+  /** As those of a `Raster`. */
+  readonly samples: Uint8Array;
+  /** How long it is shown. */
+  readonly ms: number;
+}
+
+/** Frames of one size, shown one after another. */
+export interface Animation extends Pick<Raster, 'width' | 'height' | 'channels'> {
+  readonly count: number;
+  readonly frames: Iterable<TimedFrame>;
+}
+
+/** An APNG that runs for ever (PNG 3, 11.3.6), packed quickly rather than well: it is read once. */
+export async function writeAnimation(path: string, animation: Animation): Promise<void> {
+  await pipeline(animated(animation), createWriteStream(path, { flags: 'wx' }));
+}
+
+/** The first frame is the picture that programs without animations show. All chunks of the others are numbered. */
+async function* animated({ width, height, channels, count, frames }: Animation): AsyncGenerator<Buffer> {
+  yield SIGNATURE;
+  yield header({ width, height, channels }, 8);
+  yield chunk('acTL', numbers(count, 0));
+  let number = 0;
+  for (const { samples, ms } of frames) {
+    const isFirst = number === 0;
+    const delay = Buffer.from([0, 0, 0, 0, 0, 0]);
+    delay.writeUInt16BE(Math.min(ms, 0xffff), 0);
+    delay.writeUInt16BE(1000, 2);
+    yield chunk('fcTL', Buffer.concat([numbers(number++, width, height, 0, 0), delay]));
+    const packed = Readable.from(bands({ width, height, channels, samples })).pipe(createDeflate({ level: 1, chunkSize: 1 << 16 }));
+    for await (const bytes of packed as AsyncIterable<Buffer>)
+      yield isFirst ? chunk('IDAT', bytes) : chunk('fdAT', Buffer.concat([numbers(number++), bytes]));
+  }
+  yield END;
+}
+
+/** Whole numbers of four bytes. */
+function numbers(...values: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 4);
+  for (const [place, value] of values.entries()) bytes.writeUInt32BE(value, place * 4);
+  return bytes;
 }
 
 /** Each row stands behind a byte that names its filter: none. */
