@@ -1,7 +1,7 @@
 /**
  * Runs the tests and ends with what failed, what took longest, and one line that sums all: N passed, N failed.
  *
- *   test.ts            of each feature a twelfth of the files, and of long tables what test/plan.ts says, by a seed: the commit, or TEST_SEED
+ *   test.ts            of each feature a sixteenth of the files, and of long tables what test/plan.ts says, by a seed: the commit, or TEST_SEED
  *   test.ts --all      every test; with DRAW=n, of each feature a quarter of the files, and of long tables one row in n
  *   test.ts FILE …     these files, whole
  */
@@ -40,6 +40,8 @@ const WAITING = [
   'test/cluster',
   'test/conformance',
   'test/integration/cluster',
+  'test/integration/limits',
+  'test/integration/mcp',
   'test/integration/api/hang-ups',
   'test/integration/service/start',
 ];
@@ -55,7 +57,7 @@ const seed = args.length > 0 || tableShare === 1 ? '' : process.env['TEST_SEED']
 const without =
   seed === '' ? [] : leftOut(globSync('test/{cluster,integration}/**/*.test.ts'), tableShare, seed).map((path) => `--exclude=${path}`);
 if (seed !== '') {
-  const [share, rows] = tableShare > 0 ? ['a quarter', `at least one row in ${tableShare}`] : ['a twelfth', 'a few rows'];
+  const [share, rows] = tableShare > 0 ? ['a quarter', `at least one row in ${tableShare}`] : ['a sixteenth', 'a few rows'];
   console.log(`tests: of each feature ${share} of the files, of long tables ${rows}, by TEST_SEED=${seed}; make test-all runs every test`);
 }
 mkdirSync('.cache', { recursive: true });

@@ -9,11 +9,12 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/architecture.test.ts': 'whole',
   'test/unit': 'whole',
   // It has engines make a sample of each format.
-  'test/unit/sniff.test.ts': 6,
+  'test/unit/sniff.test.ts': 12,
+  'test/unit/values.test.ts': 4,
   'test/unit/linear.test.ts': 4,
   'test/conformance': 'whole',
   'test/cluster': 'whole',
-  'test/formats': 8,
+  'test/formats': 12,
   'test/integration': 'whole',
 
   // Files made to do harm: each is a row of a table, and what must hold after each is the same.
@@ -28,6 +29,11 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/exec/confine.test.ts': 6,
 
   // Each option with each format that it concerns; each real file.
+  'test/integration/exec/residents.test.ts': 4,
+  'test/integration/mcp/calls.test.ts': 4,
+  'test/integration/mcp/clients.test.ts': 4,
+  'test/integration/limits/limits.test.ts': 4,
+  'test/integration/uploads/uploads.test.ts': 4,
   'test/integration/catalog/models.test.ts': 3,
   'test/integration/catalog/options-images.test.ts': 3,
   'test/integration/catalog/options-pages.test.ts': 5,
@@ -80,16 +86,16 @@ export const rowOf = (path: string): string | undefined =>
 
 export const shareOf = (path: string): Share => plan[rowOf(path) ?? ''] ?? 'whole';
 
-/** The share in a run of all files that takes one row in `tableShare` of each table: twice what `make test` takes, or more. */
+/** The share in a run of all files that takes one row in `tableShare` of each table: four times what `make test` takes, or more. */
 export function shareInAll(path: string, tableShare: number): Share {
   const share = shareOf(path);
   if (typeof share !== 'number') return 'whole';
-  const inAll = Math.min(Math.ceil(share / 2), tableShare);
+  const inAll = Math.min(Math.ceil(share / 4), tableShare);
   return inAll > 1 ? inAll : 'whole';
 }
 
 /** Unless every test runs, of each folder here one file in so many does: all of them take an hour on two cores. */
-const FILES_DRAWN = { makeTest: 12, all: 4 };
+const FILES_DRAWN = { makeTest: 16, all: 4 };
 const DRAWN = /^(test\/(?:cluster|integration\/[^/]+))\//;
 
 /**

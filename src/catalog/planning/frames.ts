@@ -19,6 +19,7 @@ type Walk = (file: Pieces) => Generator<undefined>;
 const WALKS: Readonly<Record<string, { readonly walk: Walk; readonly limit: 'frames' | 'pages'; readonly max: number }>> = {
   gif: { walk: gif, limit: 'frames', max: MAX_FRAMES },
   png: { walk: png, limit: 'frames', max: MAX_FRAMES },
+  apng: { walk: png, limit: 'frames', max: MAX_FRAMES },
   webp: { walk: webp, limit: 'frames', max: MAX_FRAMES },
   ico: { walk: icon, limit: 'frames', max: MAX_FRAMES },
   cur: { walk: icon, limit: 'frames', max: MAX_FRAMES },

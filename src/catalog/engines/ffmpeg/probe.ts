@@ -26,13 +26,9 @@ const ENTRIES = [
   'stream_tags=rotate,DURATION',
 ].join(':');
 
-/** Frames of an animation whose times are asked for: the answer to more would be too long. */
-const MOST_TIMES = 20_000;
-
+/** Also tells how long each frame of an animation is shown; their number has a bound (`planning/frames.ts`). */
 export const probeStep = (input: string, { source }: Source): ProcessStep =>
-  ANIMATIONS.has(source)
-    ? ask(input, source, `${ENTRIES}:packet=duration_time`, '-read_intervals', `%+#${MOST_TIMES}`)
-    : ask(input, source, ENTRIES);
+  ask(input, source, ANIMATIONS.has(source) ? `${ENTRIES}:packet=duration_time` : ENTRIES);
 
 /** Also decodes the first frame, which alone has a photo's orientation. */
 export const probePicture = (input: string, { source }: Source): ProcessStep =>
@@ -124,12 +120,16 @@ export function readProbe(stdout: string): Facts {
   return { media: facts };
 }
 
-/** FFmpeg's own guess takes frames of 100 and 60 ms for some of 60 each. @returns nothing where not all were asked for */
+/** Frames that a slide show becomes at most, which may hold its pictures for minutes, and one for a moment. */
+const MOST_MADE = 20_000;
+
+/** FFmpeg's own guess of the rate takes frames of 100 and 60 ms for some of 60 each. @returns nothing where it is no animation */
 function timesOf(packets: readonly { readonly duration_time: number }[]): Pick<VideoStream, 'shown'> & { readonly seconds?: number } {
   const times = packets.map(({ duration_time: seconds }) => Math.round(seconds * 1000));
   const each = times.reduce(commonDivisor, 0);
-  if (each === 0 || times.length >= MOST_TIMES) return {};
-  return { seconds: times.reduce((sum, ms) => sum + ms, 0) / 1000, shown: { rate: 1000 / each, last: (times.at(-1) ?? 0) / 1000 } };
+  if (each === 0) return {};
+  const seconds = times.reduce((sum, ms) => sum + ms, 0) / 1000;
+  return { seconds, shown: { rate: Math.min(1000 / each, Math.max(1, MOST_MADE / seconds)), last: (times.at(-1) ?? 0) / 1000 } };
 }
 
 const commonDivisor = (one: number, other: number): number => (other === 0 ? one : commonDivisor(other, one % other));

@@ -15,7 +15,7 @@ export interface VideoStream extends Common {
   readonly height: number;
   /** Frames per second, 0 if unknown. */
   readonly fps: number;
-  /** For an animation: the frames per second at which each has its time, and how many seconds the last one is shown. */
+  /** For an animation: the frames per second at which each has its time, unless they are too many, and how many seconds the last one is shown. */
   readonly shown?: { readonly rate: number; readonly last: number };
   readonly rotated: boolean;
   /** It is displayed rotated by 90 or 270 degrees. */
