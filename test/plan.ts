@@ -20,12 +20,12 @@ export const plan: Readonly<Record<string, Share>> = {
   // Files made to do harm: each is a row of a table, and what must hold after each is the same.
   'test/integration/hostile/archives.test.ts': 4,
   'test/integration/hostile/fonts.test.ts': 3,
-  'test/integration/hostile/images.test.ts': 12,
+  'test/integration/hostile/images.test.ts': 24,
   'test/integration/hostile/media.test.ts': 10,
   'test/integration/hostile/models.test.ts': 10,
   'test/integration/hostile/names.test.ts': 8,
-  'test/integration/hostile/office.test.ts': 15,
-  'test/integration/hostile/pdf.test.ts': 12,
+  'test/integration/hostile/office.test.ts': 30,
+  'test/integration/hostile/pdf.test.ts': 24,
   'test/integration/exec/confine.test.ts': 6,
 
   // Each option with each format that it concerns; each real file.
@@ -34,6 +34,7 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/mcp/clients.test.ts': 4,
   'test/integration/limits/limits.test.ts': 4,
   'test/integration/uploads/uploads.test.ts': 4,
+  'test/integration/catalog/animations.test.ts': 4,
   'test/integration/catalog/models.test.ts': 3,
   'test/integration/catalog/options-images.test.ts': 3,
   'test/integration/catalog/options-pages.test.ts': 5,
