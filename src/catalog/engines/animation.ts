@@ -33,7 +33,7 @@ function plan(task: Task): Plan {
   const [frames, animation] = [`${folder}/frames.v`, `${scratch}/decoded.png`];
   return {
     steps: [
-      { ...talk({ source, target: 'v', options: {}, input, output: frames }), output: folder },
+      { ...talk({ source, target: 'v', options: { strip_metadata: true }, input, output: frames }), output: folder },
       { run: 'frames', args: [frames, animation], answers: true },
     ],
     next: {

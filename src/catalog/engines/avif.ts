@@ -4,9 +4,10 @@
  */
 import type { Engine, Plan, ProcessStep, Task } from '../engine.ts';
 import { DEEP_PNG } from '../known-good.ts';
+import type { Options } from '../options/options.ts';
 import { pick } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
-import { framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
+import { type Frame, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
 import { pagesAt } from './libvips/request.ts';
 import { engine as sharp } from './sharp.ts';
 import { planVips } from './tiff/read.ts';
@@ -33,8 +34,9 @@ export const engine: Engine = {
   trials: [{ file: DEEP_PNG, target: 'avif' }],
   options: sharp.options,
   inspect: {
-    step: (input, task) => (task.source === 'tiff' ? tagsStep(input) : pingStep(input, task)),
-    read: (stdout, { source }) => (source === 'tiff' ? readTags(stdout) : readPing(stdout)),
+    step: (input, task) => (task.source === 'tiff' ? tagsStep(input) : { ...pingStep(input, task), succeeds: [0, 1] }),
+    // What ImageMagick's policy is against, libvips may convert all the same.
+    read: (stdout, { source }) => (source === 'tiff' ? readTags(stdout) : /^\d+ \d+ /m.test(stdout) ? readPing(stdout) : { frames: [] }),
   },
   plan,
   explain,
@@ -42,10 +44,10 @@ export const engine: Engine = {
 };
 
 function plan(task: Task): Plan {
-  const frames = framesOf(task.facts);
-  const isDeep = frames.some(({ shallow }) => shallow === false);
-  if (!isDeep) return edited(task);
-  if (frames.some(({ width, height }) => width * height > MOST_DEEP_PIXELS)) {
+  const all = framesOf(task.facts);
+  const frames = all.length > 0 ? pick(task, 'pages').indices.flatMap((index) => all[index] ?? []) : [];
+  if (frames.every(({ shallow }) => shallow !== false)) return edited(task);
+  if (frames.some((frame) => pixelsOf(frame, task.options) > MOST_DEEP_PIXELS)) {
     const { steps, warnings = [] } = edited(task);
     return {
       steps,
@@ -53,6 +55,15 @@ function plan(task: Task): Plan {
     };
   }
   return deep(task);
+}
+
+/** How many the result has. */
+function pixelsOf(frame: Frame, options: Options): number {
+  const turns = (options.img_rotate === '90' || options.img_rotate === '270') !== frame.onItsSide;
+  const [width, height] = turns ? [frame.height, frame.width] : [frame.width, frame.height];
+  const { img_crop_w: across = width, img_crop_h: down = height, img_resize_w: wide, img_resize_h: high } = options;
+  if (wide === undefined && high === undefined) return across * down;
+  return (wide ?? ((high ?? 0) * across) / down) * (high ?? ((wide ?? 0) * down) / across);
 }
 
 const edited = (task: Task): Plan => (task.source === 'tiff' ? planVips(task) : sharp.plan(task));

@@ -112,7 +112,7 @@ export const pictures: readonly Format[] = [
   rare('qoi', 'image/qoi', { signatures: ['qoif'] }),
   rare('jls', 'image/jls', { looks: isJpegLs }),
   // Programs that know no animations show its first picture.
-  rare('apng', 'image/apng', { holds: 'many', kin: 'png', looks: isApng }),
+  image('apng', 'image/apng', { holds: 'many', kin: 'png', looks: isApng }),
   rare('mng', 'video/x-mng', { holds: 'many', signatures: ['\x8aMNG\r\n\x1a\n'] }),
   rare('jng', 'image/x-jng', { signatures: ['\x8bJNG\r\n\x1a\n'] }),
   rare('dcx', 'image/x-dcx', { holds: 'many', signatures: ['\xb1\x68\xde\x3a'] }),

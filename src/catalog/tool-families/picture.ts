@@ -10,11 +10,10 @@ const OWN = ['avif', 'heic', 'jxl', 'dds', 'fits'];
 /** Only read. */
 const READ = ['xcf', 'apng'];
 
-/** Every picture format that some engine reads, but for rare ones: they are converted to a usual one first. An APNG is often named as a PNG. */
+/** Every picture format that some engine reads, but for rare ones: they are converted to a usual one first. */
 export const PICTURES: readonly string[] = [...formats.values()]
   .filter(
-    ({ id, family, use }) =>
-      family === 'image' && (use !== 'rare' || id === 'apng') && (READERS[id] !== undefined || OWN.includes(id) || READ.includes(id)),
+    ({ id, family, use }) => family === 'image' && use !== 'rare' && (READERS[id] !== undefined || OWN.includes(id) || READ.includes(id)),
   )
   .map(({ id }) => id);
 

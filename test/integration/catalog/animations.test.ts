@@ -189,7 +189,54 @@ describe('an APNG', () => {
     const frame = await frameAt(path, 0);
     expect(frame.width).toBe(320);
     near(colours(frame)[0], rgb(1));
-    expect((await timesOf(path, 'gif')).reduce((sum, ms) => sum + ms, 0)).toBeLessThan(450);
+    expect(await timesOf(path, 'gif')).toEqual([300]);
+  });
+
+  it('that is cut keeps the times of what is left, also of its end', async () => {
+    for (const target of ['gif', 'webp']) {
+      const { path } = await to(await animation('apng'), target, { start_time: '0.1' });
+      expect(await timesOf(path, target), target).toEqual([300, 60, 540]);
+    }
+    const { path } = await to(await animation('gif'), 'apng', { end_time: '0.9' });
+    expect(await timesOf(path, 'apng')).toEqual([100, 300, 60, 440]);
+  });
+
+  it.each([
+    ['two slides', '1/5', 2, 10, 1500],
+    ['thirty frames a second', '30', 45, 1.5, 45],
+    ['sixty frames a second', '60', 90, 1.5, 90],
+    ['frames that are over at once', '1000', 20, 2, 20],
+  ])('of %s is a video of as many frames', async (_, rate, count, seconds, most) => {
+    const path = join(await aFolder(), 'even.png');
+    await run('ffmpeg', [
+      '-v',
+      'error',
+      '-f',
+      'lavfi',
+      '-i',
+      `testsrc=size=64x48:rate=${rate}`,
+      '-frames:v',
+      `${count}`,
+      '-f',
+      'apng',
+      '-final_delay',
+      `1/${rate === '1/5' ? '1' : rate}`,
+      path,
+    ]);
+    const { stdout } = await run('ffprobe', [
+      '-v',
+      'error',
+      '-count_frames',
+      '-show_entries',
+      'stream=nb_read_frames:format=duration',
+      '-of',
+      'json',
+      (await to(path, 'mp4')).path,
+    ]);
+    const { streams, format } = JSON.parse(stdout);
+    const wanted = rate === '1/5' ? 6 : seconds;
+    expect(Math.abs(Number(format.duration) - wanted), format.duration).toBeLessThan(0.06);
+    expect(Number(streams[0].nb_read_frames)).toBeLessThanOrEqual(most);
   });
 
   it('of more than a minute becomes no GIF', async () => {

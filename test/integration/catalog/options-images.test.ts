@@ -430,6 +430,12 @@ describe('more than 8 bits a colour', () => {
     expect(await shadesOf((await to(flat, target, best)).path)).toBeLessThan(20);
   });
 
+  it('are eight where the AVIF would be too large, and its client is told', async () => {
+    const { path, job } = await to(await wedge(), 'avif', { img_quality: '100', img_resize_w: '7000', img_resize_h: '6000' });
+    expect(codes(job)).toEqual(['lossy']);
+    expect((await pixelsOf(path, 'avif')).width).toBe(7000);
+  });
+
   it('are ten in an AVIF of a TIFF, also turned', async () => {
     const file = join(await aFolder(), 'wedge.tiff');
     await run('/usr/bin/convert-im6.q16', [await wedge(), '-compress', 'none', file]);
@@ -437,6 +443,18 @@ describe('more than 8 bits a colour', () => {
     expect(await shadesOf(path)).toBeGreaterThan(40);
     expect((await pixelsOf(path, 'avif')).width).toBe(256);
   });
+});
+
+it('a PNG that is longer than ImageMagick may read becomes an AVIF, unless no AVIF is as long', async () => {
+  const long = async (width: number) => {
+    const path = join(await aFolder(), 'long.png');
+    await sharp({ create: { width, height: 20, channels: 3, background: '#3c3' } })
+      .png()
+      .toFile(path);
+    return path;
+  };
+  expect((await pixelsOf((await to(await long(16_200), 'avif')).path, 'avif')).width).toBe(16_200);
+  expect(await refusal(await long(17_000), 'avif', {})).toMatchObject({ reason: 'input_limit', limit: 'side of avif', max: 16_384 });
 });
 
 describe('dpi', () => {

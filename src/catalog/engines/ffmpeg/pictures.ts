@@ -1,10 +1,11 @@
 /** Extracts pictures from a video: one frame, or an animation. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
+import { WEBP_MAX_SIDE } from '../../bounds.ts';
 import type { Plan, Task } from '../../engine.ts';
 import type { OptionName, Options } from '../../options/options.ts';
 import { command, tags } from './command.ts';
 import { ANIMATIONS } from './containers.ts';
-import { mediaOf, uprightAspect } from './streams.ts';
+import { mediaOf, uprightAspect, type VideoStream } from './streams.ts';
 import { timeline } from './timeline.ts';
 
 /** Longest animation, seconds. */
@@ -98,7 +99,7 @@ export function planGif(task: Task): Plan {
           ...['-lavfi', `[0:${index}]${frames}[f];[f][1:v]paletteuse=dither=bayer:bayer_scale=4`],
           ...['-t', `${MAX_GIF_SECONDS}`, '-f', 'gif'],
           // In hundredths of a second.
-          ...(held === undefined ? [] : ['-enc_time_base', '1:100', '-final_delay', `${Math.round(held * 100)}`]),
+          ...(held === undefined ? [] : ['-enc_time_base', '1:100', '-final_delay', `${Math.max(2, Math.round(held * 100))}`]),
         ],
         to: `${output}/out.gif`,
       }),
@@ -152,6 +153,7 @@ function animated(task: Task) {
   const { source, target, options, facts } = task;
   const picture = firstVideo(task);
   const { index, shown } = picture;
+  if (target === 'webp') refuseSides(picture, options);
   const time = timeline(task);
   if ((time.seconds ?? 0) > MAX_GIF_SECONDS) throw inputLimit('seconds of animation', MAX_GIF_SECONDS, Math.ceil(time.seconds ?? 0));
   const { audio } = mediaOf(facts);
@@ -165,9 +167,26 @@ function animated(task: Task) {
     ...{ index, time },
     // A palette has no opacity but full and none.
     frames: `${resampled}${sized}${target === 'gif' && !moves ? '' : `,format=${moves ? 'rgba' : 'rgb24'}`}`,
-    held: keepsFrames && !time.cut ? shown?.last : undefined,
+    held: keepsFrames && shown !== undefined ? lastShown(shown.times, options.end_time) : undefined,
     warnings: [...time.warnings, ...(audio.length === 0 ? [] : [sound])],
   };
+}
+
+/** Seconds that the last frame is shown. @param end where the animation is cut */
+function lastShown(times: readonly number[], end = Number.POSITIVE_INFINITY): number {
+  let [start, last] = [0, 0];
+  for (const time of times) {
+    if (start >= end) break;
+    last = Math.min(time, end - start);
+    start += time;
+  }
+  return last;
+}
+
+/** @throws Failure `input_limit` where a WebP has no room for a side */
+function refuseSides({ width, height }: VideoStream, { video_width: wide, video_height: high }: Options): void {
+  const side = wide === undefined && high === undefined ? Math.max(width, height) : 0;
+  if (side > WEBP_MAX_SIDE) throw inputLimit('side of webp', WEBP_MAX_SIDE, side);
 }
 
 function firstVideo({ facts }: Task) {

@@ -10,12 +10,15 @@ import type { AudioStream, Common, MediaFacts, VideoStream } from './streams.ts'
 const MAX_STREAMS = 64;
 const MAX_CHANNELS = 64;
 
+/** Browsers show a frame of an animation for a tenth of a second where it says a hundredth or less. */
+const QUICK = ['-max_fps', '99', '-default_fps', '10'] as const;
+
 /** Restricts reading to this demuxer, even where it would open another for nested streams. */
 export function demuxerArguments(source: string): readonly string[] {
   const demuxer = DEMUXERS[source] ?? PICTURE_DEMUXERS[source] ?? source;
   const among = ['-protocol_whitelist', 'file,pipe', '-format_whitelist', demuxer];
   // Among several, FFmpeg's detection chooses one, and refuses the file if it finds anything else.
-  return demuxer.includes(',') ? among : [...among, '-f', demuxer];
+  return demuxer.includes(',') ? among : [...among, '-f', demuxer, ...(demuxer === 'apng' ? QUICK : [])];
 }
 
 const ENTRIES = [
@@ -108,7 +111,7 @@ export function readProbe(stdout: string): Facts {
     duration,
     video: pictures
       .filter((stream) => !isCover(stream) && stream.width > 0)
-      .map((stream) => ({ ...videoStream(stream, frames[0]), ...(shown && { shown }) })),
+      .map((stream) => ({ ...videoStream(stream, frames[0]), ...(shown && { shown, fps: shown.rate }) })),
     audio: ofType('audio')
       .filter((stream) => stream.channels > 0 && stream.sample_rate > 0)
       .map(audioStream),
@@ -120,19 +123,34 @@ export function readProbe(stdout: string): Facts {
   return { media: facts };
 }
 
-/** Frames that a slide show becomes at most, which may hold its pictures for minutes, and one for a moment. */
-const MOST_MADE = 20_000;
+/** Frames of a video: for each frame of an animation, and at least. */
+const [MADE_OF_EACH, LEAST_MADE] = [4, 1500];
+/** Seconds: thirtieths, of which the last digits are lost, are still taken for equal. */
+const TOLERANCE = 1e-4;
 
-/** FFmpeg's own guess of the rate takes frames of 100 and 60 ms for some of 60 each. @returns nothing where it is no animation */
+/**
+ * The rate at which each frame of an animation has its time; a lower one where a slide show would become thousands of frames for one odd time.
+ * FFmpeg's own guess takes frames of 100 and 60 ms for some of 60 each, and two frames for 100,000 a second.
+ * @returns nothing where it is no animation
+ */
 function timesOf(packets: readonly { readonly duration_time: number }[]): Pick<VideoStream, 'shown'> & { readonly seconds?: number } {
-  const times = packets.map(({ duration_time: seconds }) => Math.round(seconds * 1000));
+  const times = packets.map(({ duration_time: seconds }) => seconds);
   const each = times.reduce(commonDivisor, 0);
-  if (each === 0) return {};
-  const seconds = times.reduce((sum, ms) => sum + ms, 0) / 1000;
-  return { seconds, shown: { rate: Math.min(1000 / each, Math.max(1, MOST_MADE / seconds)), last: (times.at(-1) ?? 0) / 1000 } };
+  if (each <= 0) return {};
+  const seconds = times.reduce((sum, time) => sum + time, 0);
+  const most = Math.max(1, Math.max(LEAST_MADE, MADE_OF_EACH * times.length) / seconds);
+  return { seconds, shown: { times, rate: Math.min(1 / each, most) } };
 }
 
-const commonDivisor = (one: number, other: number): number => (other === 0 ? one : commonDivisor(other, one % other));
+/** Euclid's, for times that are not exact. */
+function commonDivisor(one: number, other: number): number {
+  let [larger, smaller] = one > other ? [one, other] : [other, one];
+  while (smaller > TOLERANCE) {
+    const rest = larger % smaller;
+    [larger, smaller] = [smaller, smaller - rest < TOLERANCE ? 0 : rest];
+  }
+  return larger;
+}
 
 function parsed(text: string): unknown {
   try {

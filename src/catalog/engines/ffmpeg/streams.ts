@@ -15,8 +15,8 @@ export interface VideoStream extends Common {
   readonly height: number;
   /** Frames per second, 0 if unknown. */
   readonly fps: number;
-  /** For an animation: the frames per second at which each has its time, unless they are too many, and how many seconds the last one is shown. */
-  readonly shown?: { readonly rate: number; readonly last: number };
+  /** For an animation: how many seconds each frame is shown, and the frames per second at which each has its time, unless they are too many. */
+  readonly shown?: { readonly times: readonly number[]; readonly rate: number };
   readonly rotated: boolean;
   /** It is displayed rotated by 90 or 270 degrees. */
   readonly upended: boolean;

@@ -6,7 +6,7 @@ import type { Properties } from './session.ts';
 export interface PictureTarget {
   /** The operation of libvips, with its properties. @param deep 16 bits a channel */
   readonly encode: (request: ImageRequest, deep: boolean) => { readonly saver: string; readonly properties: Properties };
-  /** px. JPEG and GIF have 16 bits for a side, WebP 14 (RFC 9649), libaom takes 16 bits. */
+  /** px. JPEG and GIF have 16 bits for a side, WebP 14 (RFC 9649); libvips takes 16,384 for an AVIF. */
   readonly longest: number;
   readonly alpha: boolean;
   readonly sixteenBit: boolean;
@@ -60,7 +60,7 @@ export const TARGETS: Readonly<Record<string, PictureTarget>> = {
       saver: 'heifsave',
       properties: { Q: quality, compression: 'av1', effort: 2, bitdepth: 8, tune: 'auto', 'subsample-mode': 'off' },
     }),
-    longest: 65_535,
+    longest: 16_384,
     alpha: true,
     sixteenBit: false,
     animated: false,

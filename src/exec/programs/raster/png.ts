@@ -77,15 +77,21 @@ async function* animated({ width, height, channels, count, frames }: Animation):
   let number = 0;
   for (const { samples, ms } of frames) {
     const isFirst = number === 0;
-    const delay = Buffer.from([0, 0, 0, 0, 0, 0]);
-    delay.writeUInt16BE(Math.min(ms, 0xffff), 0);
-    delay.writeUInt16BE(1000, 2);
-    yield chunk('fcTL', Buffer.concat([numbers(number++, width, height, 0, 0), delay]));
+    yield chunk('fcTL', Buffer.concat([numbers(number++, width, height, 0, 0), delayOf(ms)]));
     const packed = Readable.from(bands({ width, height, channels, samples })).pipe(createDeflate({ level: 1, chunkSize: 1 << 16 }));
     for await (const bytes of packed as AsyncIterable<Buffer>)
       yield isFirst ? chunk('IDAT', bytes) : chunk('fdAT', Buffer.concat([numbers(number++), bytes]));
   }
   yield END;
+}
+
+/** A fraction of a second, of two bytes each, and how the frame is laid on the one before: it replaces it. */
+function delayOf(ms: number): Buffer {
+  const bytes = Buffer.alloc(6);
+  const parts = [1000, 100, 1].find((each) => (ms * each) / 1000 <= 0xffff) ?? 1;
+  bytes.writeUInt16BE(Math.min(0xffff, Math.round((ms * parts) / 1000)), 0);
+  bytes.writeUInt16BE(parts, 2);
+  return bytes;
 }
 
 /** Whole numbers of four bytes. */
