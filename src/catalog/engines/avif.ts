@@ -45,7 +45,8 @@ export const engine: Engine = {
 
 function plan(task: Task): Plan {
   const all = framesOf(task.facts);
-  const frames = all.length > 0 ? pick(task, 'pages').indices.flatMap((index) => all[index] ?? []) : [];
+  const indices = all.length > 0 ? pick(task, 'pages').indices : [];
+  const frames = indices.flatMap((index) => all[index] ?? []);
   if (frames.every(({ shallow }) => shallow !== false)) return edited(task);
   if (frames.some((frame) => pixelsOf(frame, task.options) > MOST_DEEP_PIXELS)) {
     const { steps, warnings = [] } = edited(task);
@@ -54,10 +55,10 @@ function plan(task: Task): Plan {
       warnings: [...warnings, { code: 'lossy', message: 'The picture is so large that it has 8 bits a colour in the result.' }],
     };
   }
-  return deep(task);
+  return deep(task, indices.length);
 }
 
-/** How many the result has. */
+/** How many the result has. Not by `edits`, which refuses a crop outside of sides that EXIF in a PNG may turn. */
 function pixelsOf(frame: Frame, options: Options): number {
   const turns = (options.img_rotate === '90' || options.img_rotate === '270') !== frame.onItsSide;
   const [width, height] = turns ? [frame.height, frame.width] : [frame.width, frame.height];
@@ -69,15 +70,14 @@ function pixelsOf(frame: Frame, options: Options): number {
 const edited = (task: Task): Plan => (task.source === 'tiff' ? planVips(task) : sharp.plan(task));
 
 /** The edited picture, or each page of it, as a PNG of 16 bits, of which an AVIF is made. */
-function deep(task: Task): Plan {
+function deep(task: Task, pages: number): Plan {
   const folder = `${task.scratch}/deep`;
   const { steps, warnings = [] } = edited({ ...task, target: 'png', output: folder });
-  const { indices } = pick(task, 'pages');
   return {
     warnings,
     steps: [
       ...steps.map((step) => ('talk' in step ? { ...step, output: folder } : step)),
-      ...pagesAt(`${folder}/result.png`, indices.length).map((picture) => encode(picture, task)),
+      ...pagesAt(`${folder}/result.png`, pages).map((picture) => encode(picture, task)),
     ],
   };
 }

@@ -3,7 +3,7 @@ import { conversionFailed } from '../../errors.ts';
 import { type Engine, everyPair, type ProcessStep, type Step, type Task } from '../engine.ts';
 import { PNG } from '../known-good.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
-import { command, tags } from './ffmpeg/command.ts';
+import { command, ONE_PICTURE, tags } from './ffmpeg/command.ts';
 import { explain } from './ffmpeg/explain.ts';
 import { probePicture, readProbe } from './ffmpeg/probe.ts';
 import { mediaOf } from './ffmpeg/streams.ts';
@@ -73,7 +73,6 @@ export const engine: Engine = {
 
 /** Half a picture is none. */
 const WHOLE = { args: ['-xerror'], progress: () => undefined };
-const ONE = ['-frames:v', '1', '-f', 'image2', '-update', '1'];
 
 /** The inspection found no picture, and succeeded all the same: decoding says whether it is damaged, or too large to be opened. */
 const whyNone = (task: Task): ProcessStep =>
@@ -93,7 +92,7 @@ function read(task: Task): Step[] {
       task,
       timeline: WHOLE,
       encode: [
-        ...['-filter_complex', writer.alpha ? shown : `${shown},${white}`, ...ONE],
+        ...['-filter_complex', writer.alpha ? shown : `${shown},${white}`, ...ONE_PICTURE],
         ...tags(source, index, options.strip_metadata),
         ...writer.encode,
       ],
@@ -111,7 +110,7 @@ function write({ source, target, options, input, scratch, output }: Task): Step[
     command({
       task: { source: 'png', input: plain },
       timeline: WHOLE,
-      encode: [...ONE, ...(WRITES[target] ?? [])],
+      encode: [...ONE_PICTURE, ...(WRITES[target] ?? [])],
       to: `${output}/out.${target}`,
     }),
   ];

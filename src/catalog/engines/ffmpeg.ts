@@ -4,7 +4,7 @@ import { formatOf } from '../formats.ts';
 import { GIF, WAV } from '../known-good.ts';
 import { ANIMATIONS, AUDIO, DEMUXERS, RATELESS, SILENT, VIDEO } from './ffmpeg/containers.ts';
 import { explain } from './ffmpeg/explain.ts';
-import { pictureOptions, planApng, planGif, planStill, planWebp, STILLS } from './ffmpeg/pictures.ts';
+import { pictureOptions, planAnimation, planGif, planStill, STILLS } from './ffmpeg/pictures.ts';
 import { probeStep, readProbe } from './ffmpeg/probe.ts';
 import { planSound, soundOptions } from './ffmpeg/sound.ts';
 import { planVideo, refuseCodec, soundOptionsOf, VIDEO_OPTIONS } from './ffmpeg/video.ts';
@@ -71,7 +71,6 @@ function among(sources: readonly string[], targets: readonly string[], rank: num
 function plan(task: Task): Plan {
   if (task.target in AUDIO) return planSound(task);
   if (task.target in VIDEO) return planVideo(task);
-  if (task.target === 'apng') return planApng(task);
   if (task.target === 'gif') return planGif(task);
-  return ANIMATIONS.has(task.source) ? planWebp(task) : planStill(task);
+  return task.target === 'apng' || ANIMATIONS.has(task.source) ? planAnimation(task) : planStill(task);
 }

@@ -7,6 +7,9 @@ import type { Timeline } from './timeline.ts';
 /** Encoder threads of one conversion. */
 export const THREADS = '2';
 
+/** One frame, as a picture. */
+export const ONE_PICTURE = ['-frames:v', '1', '-f', 'image2', '-update', '1'] as const;
+
 interface CommandOptions {
   readonly task: Pick<Task, 'source' | 'input'>;
   readonly timeline: Pick<Timeline, 'args' | 'late' | 'progress'>;

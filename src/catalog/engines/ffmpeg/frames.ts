@@ -3,7 +3,7 @@ import { conversionFailed, inputLimit } from '../../../errors.ts';
 import { MAX_SIDE } from '../../bounds.ts';
 import type { Plan, ProcessStep } from '../../engine.ts';
 import type { ToolSource } from '../../tool.ts';
-import { command } from './command.ts';
+import { command, ONE_PICTURE } from './command.ts';
 import { mediaOf, type VideoStream } from './streams.ts';
 import { progressOf } from './timeline.ts';
 
@@ -30,7 +30,7 @@ export function planFrames({ sources, fps, width, output, scratch }: Order): Pla
   return {
     steps: [
       ...sources.map((source, place) => frame(source, { width, height }, `${scratch}/frame-${String(place).padStart(3, '0')}.png`)),
-      command({ task, timeline, encode: ['-vf', 'palettegen', '-frames:v', '1', '-f', 'image2', '-update', '1'], to: palette }),
+      command({ task, timeline, encode: ['-vf', 'palettegen', ...ONE_PICTURE], to: palette }),
       command({
         task,
         timeline,
@@ -65,7 +65,7 @@ function frame(source: ToolSource, { width, height }: Pick<VideoStream, 'width' 
     task: { source: source.format, input: source.path },
     // Not `-err_detect explode`: it would also detect truncated JPEGs, but refuses every TIFF with an orientation.
     timeline: { args: ['-xerror'], progress: () => undefined },
-    encode: ['-filter_complex', filter, '-frames:v', '1', '-f', 'image2', '-update', '1'],
+    encode: ['-filter_complex', filter, ...ONE_PICTURE],
     to,
   });
 }

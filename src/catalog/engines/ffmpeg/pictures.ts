@@ -3,7 +3,7 @@ import { conversionFailed, inputLimit } from '../../../errors.ts';
 import { WEBP_MAX_SIDE } from '../../bounds.ts';
 import type { Plan, Task } from '../../engine.ts';
 import type { OptionName, Options } from '../../options/options.ts';
-import { command, tags } from './command.ts';
+import { command, ONE_PICTURE, tags } from './command.ts';
 import { ANIMATIONS } from './containers.ts';
 import { mediaOf, uprightAspect, type VideoStream } from './streams.ts';
 import { timeline } from './timeline.ts';
@@ -55,7 +55,7 @@ export function planStill(task: Task): Plan {
   ];
   const encode = [
     ...(filters.length === 0 ? [] : ['-vf', filters.join(',')]),
-    ...['-map', `0:${index}`, '-frames:v', '1', '-f', 'image2', '-update', '1'],
+    ...['-map', `0:${index}`, ...ONE_PICTURE],
     ...tags(task.source, index, options.strip_metadata),
     ...(STILL_ENCODERS[target]?.(options.img_quality ?? 80) ?? []),
   ];
@@ -87,7 +87,7 @@ export function planGif(task: Task): Plan {
         task,
         timeline: time,
         // The palette of all pixels: counting only those that change would drop the colours of a still scene.
-        encode: ['-map', `0:${index}`, '-vf', `${frames},palettegen`, '-frames:v', '1', '-f', 'image2', '-update', '1'],
+        encode: ['-map', `0:${index}`, '-vf', `${frames},palettegen`, ...ONE_PICTURE],
         to: palette,
       }),
       command({
@@ -107,31 +107,35 @@ export function planGif(task: Task): Plan {
   };
 }
 
-/** The same bounds as for GIF, without its colours. @throws as `planGif` */
-export function planApng(task: Task): Plan {
-  const { target, output } = task;
-  const { index, time, frames, held, warnings } = animated(task);
-  return {
-    warnings,
-    steps: [
-      command({
-        task,
-        timeline: time,
-        encode: [
-          ...['-map', `0:${index}`, '-vf', frames, '-t', `${MAX_GIF_SECONDS}`, '-c:v', 'apng', '-plays', '0', '-f', 'apng'],
-          ...(held === undefined ? [] : ['-enc_time_base', '1:1000', '-final_delay', `${Math.round(held * 1000)}/1000`]),
-        ],
-        to: `${output}/out.${target}`,
-      }),
-    ],
-  };
+interface AnimationWriter {
+  /** @param held seconds that the last frame is shown, where frames keep their times */
+  readonly encode: (options: Options, held: number | undefined) => readonly string[];
+  /** px */
+  readonly longest?: number;
+  /** It joins equal frames: repeated, the last one is shown as long as before. */
+  readonly joins?: true;
 }
 
-/** An animated WebP of another animation: its encoder joins equal frames, so that the last one is shown as long as before. @throws as `planGif` */
-export function planWebp(task: Task): Plan {
-  const { options, output } = task;
-  const { index, time, frames, warnings } = animated(task);
-  const encoder = ['-c:v', 'libwebp_anim', '-quality', `${options.img_quality ?? 80}`, '-loop', '0', '-f', 'webp'];
+/** Animations that hold all colours. */
+const WRITERS: Readonly<Record<string, AnimationWriter>> = {
+  apng: {
+    encode: (_, held) => [
+      ...['-c:v', 'apng', '-plays', '0', '-f', 'apng'],
+      ...(held === undefined ? [] : ['-enc_time_base', '1:1000', '-final_delay', `${Math.round(held * 1000)}/1000`]),
+    ],
+  },
+  webp: {
+    encode: ({ img_quality: quality = 80 }) => ['-c:v', 'libwebp_anim', '-quality', `${quality}`, '-loop', '0', '-f', 'webp'],
+    longest: WEBP_MAX_SIDE,
+    joins: true,
+  },
+};
+
+/** An APNG, or an animated WebP, with the same bounds as a GIF. @throws as `planGif` */
+export function planAnimation(task: Task): Plan {
+  const { target, options, output } = task;
+  const { index, time, frames, held, warnings } = animated(task);
+  const encoder = WRITERS[target]?.encode(options, held) ?? [];
   return {
     warnings,
     steps: [
@@ -139,7 +143,7 @@ export function planWebp(task: Task): Plan {
         task,
         timeline: time,
         encode: ['-map', `0:${index}`, '-vf', frames, '-t', `${MAX_GIF_SECONDS}`, ...encoder],
-        to: `${output}/out.webp`,
+        to: `${output}/out.${target}`,
       }),
     ],
   };
@@ -153,14 +157,15 @@ function animated(task: Task) {
   const { source, target, options, facts } = task;
   const picture = firstVideo(task);
   const { index, shown } = picture;
-  if (target === 'webp') refuseSides(picture, options);
+  const { longest, joins } = WRITERS[target] ?? {};
+  if (longest !== undefined) refuseLonger(longest, picture, task);
   const time = timeline(task);
   if ((time.seconds ?? 0) > MAX_GIF_SECONDS) throw inputLimit('seconds of animation', MAX_GIF_SECONDS, Math.ceil(time.seconds ?? 0));
   const { audio } = mediaOf(facts);
   const moves = ANIMATIONS.has(source);
   const keepsFrames = moves && options.video_fps === undefined;
   const rate = keepsFrames ? Math.min(MAX_RATE, shown?.rate ?? (picture.fps || 1)) : Math.min(50, options.video_fps ?? GIF_FPS);
-  const resampled = keepsFrames && target !== 'webp' ? '' : `fps=${rate},`;
+  const resampled = keepsFrames && !joins ? '' : `fps=${rate},`;
   const sized = size(options, uprightAspect(picture), moves);
   const sound = { code: 'lossy', message: `This conversion from ${source} does not keep: sound.` };
   return {
@@ -183,10 +188,10 @@ function lastShown(times: readonly number[], end = Number.POSITIVE_INFINITY): nu
   return last;
 }
 
-/** @throws Failure `input_limit` where a WebP has no room for a side */
-function refuseSides({ width, height }: VideoStream, { video_width: wide, video_height: high }: Options): void {
-  const side = wide === undefined && high === undefined ? Math.max(width, height) : 0;
-  if (side > WEBP_MAX_SIDE) throw inputLimit('side of webp', WEBP_MAX_SIDE, side);
+/** @throws Failure `input_limit` for a side that the target has no room for */
+function refuseLonger(longest: number, { width, height }: VideoStream, { target, options }: Task): void {
+  const side = options.video_width === undefined && options.video_height === undefined ? Math.max(width, height) : 0;
+  if (side > longest) throw inputLimit(`side of ${target}`, longest, side);
 }
 
 function firstVideo({ facts }: Task) {
@@ -197,7 +202,8 @@ function firstVideo({ facts }: Task) {
 
 /**
  * In square pixels, since browsers ignore any other shape that a GIF states.
- * @param aspect width of a source's pixel over its height @param whole in its own size, if no other is asked for
+ * @param aspect width of a source's pixel over its height
+ * @param whole keeps the size of the source where the options name none
  */
 function size({ video_width: width, video_height: height }: Options, aspect: number, whole: boolean): string {
   const square = aspect === 1 ? '' : `scale=round(iw*${aspect}):ih:flags=lanczos,setsar=1,`;

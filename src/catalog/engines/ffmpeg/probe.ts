@@ -137,7 +137,7 @@ function timesOf(packets: readonly { readonly duration_time: number }[]): Pick<V
   const times = packets.map(({ duration_time: seconds }) => seconds);
   const each = times.reduce(commonDivisor, 0);
   if (each <= 0) return {};
-  const seconds = times.reduce((sum, time) => sum + time, 0);
+  const seconds = Number(times.reduce((sum, time) => sum + time, 0).toFixed(3));
   const most = Math.max(1, Math.max(LEAST_MADE, MADE_OF_EACH * times.length) / seconds);
   return { seconds, shown: { times, rate: Math.min(1 / each, most) } };
 }
