@@ -6,13 +6,15 @@ comma := ,
 # TOOLCHAINS=image,pdf installs and serves only these.
 export TOOLCHAINS ?=
 LISTS := $(if $(TOOLCHAINS),$(patsubst %,images/%/packages.txt,$(subst $(comma), ,$(TOOLCHAINS))),$(wildcard images/*/packages.txt))
+PACKAGES = { echo libatomic1; command -v cc >/dev/null || printf 'gcc\nlibc6-dev\n'; }
+INSTALL = scripts/install-packages --for 'converters, what Node needs, a compiler for the launcher' $(LISTS) -
 UNKNOWN := $(filter-out $(wildcard images/*/packages.txt),$(LISTS))
 ifneq ($(UNKNOWN),)
 $(error TOOLCHAINS: there is no toolchain $(patsubst images/%/packages.txt,%,$(UNKNOWN)); there are: $(patsubst images/%/packages.txt,%,$(wildcard images/*/packages.txt)))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help start setup serving node web command models launcher launcher-cross converters test-tools servers test-servers checked run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
+.PHONY: help start setup node web command launcher launcher-cross test-tools servers test-servers checked run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -21,17 +23,19 @@ run: start ## Serves on http://localhost:8080 (PORT and DATA_DIR change it, TOOL
 	@# Beside the service, which need not wait for it.
 	@(nice -n 19 scripts/security-updates $(LISTS) &) ; exec scripts/filemill local
 
-start: converters serving launcher web command models ## Installs what is missing to serve, and does not serve
+# Debian's packages, and beside them what needs Node alone: either takes a minute or two.
+start: ## Installs what is missing to serve, and does not serve
+	@$(PACKAGES) | scripts/beside 'scripts/setup-node; scripts/build-web; scripts/build-command; scripts/setup-models' $(INSTALL)
+	@$(MAKE) --no-print-directory launcher
 
-setup: converters node launcher web command ## Installs what is missing to serve, to test and to check: Node and libraries, the launcher, the page, the converters
-
-serving:
-	@scripts/setup-node
+setup: ## Installs what is missing to serve, to test and to check: Node and libraries, the launcher, the page, the converters
+	@$(PACKAGES) | scripts/beside 'scripts/setup-node --dev; scripts/build-web; scripts/build-command' $(INSTALL)
+	@$(MAKE) --no-print-directory launcher
 
 node:
 	@scripts/setup-node --dev
 
-# What both need is installed before, by `serving` or `node`.
+# What these need is installed before, by `start` or `node`.
 command: ## Builds the commands on files, where they are older than their sources
 	@scripts/build-command
 
@@ -42,15 +46,8 @@ launcher:
 	@scripts/build-launcher
 	@scripts/build-native
 
-# After Node, which `serving` or `node` installs.
-models:
-	@scripts/setup-models
-
 launcher-cross: ## Compiles the launcher with clang for x86_64 and aarch64, into .cache/cross; needs zig
 	@set -e; for cpu in x86_64 aarch64; do CC="$(ZIG) cc -target $$cpu-linux-musl" scripts/build-launcher .cache/cross/launcher-$$cpu; done
-
-converters:
-	@{ echo libatomic1; command -v cc >/dev/null || printf 'gcc\nlibc6-dev\n'; } | scripts/install-packages --for 'converters, what Node needs, a compiler for the launcher' $(LISTS) -
 
 test-tools:
 	@scripts/install-packages --for tests test/packages.txt

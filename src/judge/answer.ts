@@ -41,10 +41,10 @@ function answer(loaded: Loaded, question: Question): unknown {
   }
 }
 
-function countFrames({ format, path }: Question & { ask: 'frames' }): void {
+function countFrames({ format, path }: Question & { ask: 'frames' }): Facts {
   const fd = openSync(path, 'r');
   try {
-    boundFrames(format, piecesOf(fd));
+    return boundFrames(format, piecesOf(fd));
   } finally {
     closeSync(fd);
   }

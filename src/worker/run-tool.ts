@@ -1,6 +1,6 @@
 /** Runs a tool that has its own plan: inspects every source, makes one plan for all, and checks every result. */
 import { join } from 'node:path';
-import { type Facts, isInspected } from '../catalog/engine.ts';
+import { isInspected } from '../catalog/engine.ts';
 import { type Input, inspectionOf, type Method, type ToolSource } from '../catalog/tool.ts';
 import { type ConversionResult, type ConvertDeps, type SourceFile, unique } from './convert.ts';
 import { namingEngine } from './failure.ts';
@@ -41,12 +41,12 @@ async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, w
 
   const sources: ToolSource[] = [];
   for (const { format, path } of work.sources) {
-    await judge.boundFrames(format, path);
+    const seen = await judge.boundFrames(format, path);
     const task = { source: format, target, options: {}, passwordFile };
     const stdout =
       inspect === undefined || !isInspected(inspect, format) ? undefined : (await stepper.run(inspect.step(path, task), where)).stdout;
-    const facts: Facts = stdout === undefined ? {} : await judge.factsOf({ tool: work.slug, engine: engine.id }, stdout, task);
-    sources.push({ path, format, facts });
+    const found = stdout === undefined ? {} : await judge.factsOf({ tool: work.slug, engine: engine.id }, stdout, task);
+    sources.push({ path, format, facts: { ...seen, ...found } });
   }
   const [first] = sources;
   if (first === undefined) throw new Error('a tool without a source');

@@ -107,6 +107,22 @@ describe('what is no frame', () => {
     expect(() => boundFrames('tiff', pieces(tiff(5, 8)))).toThrow(/pages 2001, at most 2000/);
   });
 
+  it('is EXIF, whose orientation is told', () => {
+    const entry = (tag: number, value: number) => [...be(tag, 2), ...be(3, 2), ...be(1, 4), ...be(value, 2), 0, 0];
+    const exif = (value: number) => [
+      ...Buffer.from('MM'),
+      ...be(42, 2),
+      ...be(8, 4),
+      ...be(2, 2),
+      ...entry(0x100, 7),
+      ...entry(0x112, value),
+    ];
+    const said = (content: readonly number[]) =>
+      boundFrames('png', pieces(Uint8Array.from([...png(1), ...pngChunk('eXIf', content.length).slice(0, 8), ...content, 0, 0, 0, 0])));
+    expect([6, 8, 9, 0].map((value) => said(exif(value)).orientation)).toEqual([6, 8, undefined, undefined]);
+    for (let length = 0; length < 32; length++) expect(said(exif(6).slice(0, length)).orientation).toBeUndefined();
+  });
+
   it('is any other format', () => {
     expect(() => boundFrames('jpg', pieces(gif(5000)))).not.toThrow();
   });

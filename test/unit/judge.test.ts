@@ -90,7 +90,7 @@ describe('a judge', () => {
       });
       expect(refusal).toMatchObject({ code: 'CONVERSION_FAILED', details: { reason: 'input_limit', limit: 'frames', received: 1001 } });
       expect(held).toBeLessThan(BUDGET_MS);
-      await expect(judge.boundFrames('jpg', path)).resolves.toBeUndefined();
+      await expect(judge.boundFrames('jpg', path)).resolves.toEqual({});
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -6,6 +6,7 @@ import type { Engine, Plan, ProcessStep, Task } from '../engine.ts';
 import { DEEP_PNG } from '../known-good.ts';
 import type { Options } from '../options/options.ts';
 import { pick } from './imagemagick/command.ts';
+import { edits } from './imagemagick/edits.ts';
 import { explain } from './imagemagick/explain.ts';
 import { type Frame, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
 import { pagesAt } from './libvips/request.ts';
@@ -58,13 +59,10 @@ function plan(task: Task): Plan {
   return deep(task, indices.length);
 }
 
-/** How many the result has. Not by `edits`, which refuses a crop outside of sides that EXIF in a PNG may turn. */
+/** How many the result has. */
 function pixelsOf(frame: Frame, options: Options): number {
-  const turns = (options.img_rotate === '90' || options.img_rotate === '270') !== frame.onItsSide;
-  const [width, height] = turns ? [frame.height, frame.width] : [frame.width, frame.height];
-  const { img_crop_w: across = width, img_crop_h: down = height, img_resize_w: wide, img_resize_h: high } = options;
-  if (wide === undefined && high === undefined) return across * down;
-  return (wide ?? ((high ?? 0) * across) / down) * (high ?? ((wide ?? 0) * down) / across);
+  const { width, height } = edits(frame, options);
+  return width * height;
 }
 
 const edited = (task: Task): Plan => (task.source === 'tiff' ? planVips(task) : sharp.plan(task));

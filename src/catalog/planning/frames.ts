@@ -1,6 +1,7 @@
-/** Counts the pictures in a file before anything decodes it: a megabyte can hold 100,000 frames, and every decoder would produce them all. */
+/** Looks through a file before anything decodes it, to count its pictures: a megabyte can hold 100,000 frames, and every decoder would produce them all. */
 import { inputLimit } from '../../errors.ts';
 import { MAX_FRAMES, MAX_PAGES } from '../bounds.ts';
+import type { Facts } from '../engine.ts';
 import { u16be, u16le, u32be, u32le } from '../looks/bytes.ts';
 
 /** A file that is read piece by piece. Synchronous: a file of one-byte blocks has as many pieces as bytes. */
@@ -13,8 +14,8 @@ export interface Pieces {
   byte(at: number): number | undefined;
 }
 
-/** Yields once for each picture, in linear time; ends at the end of the file, or at damage. */
-type Walk = (file: Pieces) => Generator<undefined>;
+/** Yields once for each picture, and what it finds beside them, in linear time; ends at the end of the file, or at damage. */
+type Walk = (file: Pieces) => Generator<undefined | Facts>;
 
 const WALKS: Readonly<Record<string, { readonly walk: Walk; readonly limit: 'frames' | 'pages'; readonly max: number }>> = {
   gif: { walk: gif, limit: 'frames', max: MAX_FRAMES },
@@ -26,12 +27,16 @@ const WALKS: Readonly<Record<string, { readonly walk: Walk; readonly limit: 'fra
   tiff: { walk: tiff, limit: 'pages', max: MAX_PAGES },
 };
 
-/** Stops counting one beyond the bound. @throws Failure `input_limit` */
-export function boundFrames(format: string, file: Pieces): void {
+/** Stops counting one beyond the bound. @returns what inspections do not find: `orientation`, of a PNG @throws Failure `input_limit` */
+export function boundFrames(format: string, file: Pieces): Facts {
   const known = WALKS[format];
-  if (known === undefined) return;
-  let count = 0;
-  for (const _ of known.walk(file)) if (++count > known.max) throw inputLimit(known.limit, known.max, count);
+  if (known === undefined) return {};
+  let [count, facts]: [number, Facts] = [0, {}];
+  for (const found of known.walk(file)) {
+    if (found !== undefined) facts = found;
+    else if (++count > known.max) throw inputLimit(known.limit, known.max, count);
+  }
+  return facts;
 }
 
 /** GIF89a, appendix A: blocks begin with a type byte; data is in sub-blocks of at most 255 bytes. */
@@ -68,13 +73,41 @@ function nextBlock(file: Pieces, from: number): number {
   return file.size;
 }
 
-/** PNG, 5.3 and 11.2.6: a chunk is a length, a name, data and a checksum; `fcTL` begins a frame. */
-function* png(file: Pieces): Generator<undefined> {
+/** PNG 3, 5.3, 11.3.2.2 and 11.3.4.5: a chunk is a length, a name, data and a checksum; `fcTL` begins a frame, `eXIf` is EXIF. */
+function* png(file: Pieces): Generator<undefined | Facts> {
   for (let at = 8; at + 12 <= file.size; ) {
     const head = file.read(at, 8);
+    const length = u32be(head, 0);
     if (isNamed(head, 'fcTL', 4)) yield;
-    at += 12 + u32be(head, 0);
+    else if (isNamed(head, 'eXIf', 4)) yield { orientation: orientationIn(file.read(at + 8, Math.min(length, MOST_EXIF))) };
+    at += 12 + length;
   }
+}
+
+/** Bytes. It is in the first directory, which programs write first. */
+const MOST_EXIF = 16 * 1024;
+const ORIENTATION = 0x0112;
+
+/** @returns 1 to 8, as EXIF has it (CIPA DC-008, 4.6.5.1.6) */
+function orientationIn(exif: Uint8Array): number | undefined {
+  const { short, long } = numbersIn(exif);
+  const first = long(exif, 4);
+  const entries = Array.from({ length: Math.min(short(exif, first), Math.floor(exif.length / 12)) }, (_, index) => first + 2 + 12 * index);
+  const entry = entries.find((at) => short(exif, at) === ORIENTATION);
+  const value = entry === undefined ? 0 : short(exif, entry + 8);
+  return value >= 1 && value <= 8 ? value : undefined;
+}
+
+/** How a TIFF stores its numbers. @param head its first bytes */
+function numbersIn(head: Uint8Array) {
+  const little = head[0] === 0x49;
+  return {
+    short: (bytes: Uint8Array, at = 0) => (little ? u16le(bytes, at) : u16be(bytes, at)),
+    long: (bytes: Uint8Array, at = 0) => (little ? u32le(bytes, at) : u32be(bytes, at)),
+    // No file is larger than 2^53 bytes.
+    longer: (bytes: Uint8Array, at = 0) =>
+      little ? u32le(bytes, at) + u32le(bytes, at + 4) * 2 ** 32 : u32be(bytes, at) * 2 ** 32 + u32be(bytes, at + 4),
+  };
 }
 
 /** WebP container specification: RIFF chunks with even lengths; `ANMF` holds a frame. */
@@ -96,12 +129,7 @@ function* icon(file: Pieces): Generator<undefined> {
 /** TIFF 6.0, section 2, and BigTIFF: each directory has the offset of the next. A cycle would never end by itself. */
 function* tiff(file: Pieces): Generator<undefined> {
   const head = file.read(0, 16);
-  const little = head[0] === 0x49;
-  const short = (bytes: Uint8Array, at = 0) => (little ? u16le(bytes, at) : u16be(bytes, at));
-  const long = (bytes: Uint8Array, at = 0) => (little ? u32le(bytes, at) : u32be(bytes, at));
-  // No file is larger than 2^53 bytes.
-  const longer = (bytes: Uint8Array, at = 0) =>
-    little ? long(bytes, at) + long(bytes, at + 4) * 2 ** 32 : long(bytes, at) * 2 ** 32 + long(bytes, at + 4);
+  const { short, long, longer } = numbersIn(head);
   const big = short(head, 2) === 43;
   let at = big ? longer(head, 8) : long(head, 4);
   while (at > 0 && at < file.size) {

@@ -22,7 +22,10 @@ export async function runTrial(
     slot.own(input);
     const tight = { ...limits, wallMs: Math.min(limits.wallMs, LONGEST_MS) };
     const way = { engine, source: format, target: trial.target, options: {}, input, passwordFile: undefined };
-    await runHop({ slot, stepper, judge, limits: tight }, { ...way, base, folder: join(base, 'hop'), signal, onProgress: () => {} });
+    await runHop(
+      { slot, stepper, judge, limits: tight },
+      { ...way, seen: {}, base, folder: join(base, 'hop'), signal, onProgress: () => {} },
+    );
   } finally {
     await slot.removeFolder(base).catch(() => {});
   }

@@ -10,12 +10,14 @@ import { engines } from '../../../src/catalog/engines.gen.ts';
 import {
   ARTIST,
   giantPng,
+  HEIGHT,
   inCmyk,
   inWideGamut,
   jpegLs,
   namedHeic,
   phoneHeic,
   photo,
+  photoPng,
   picture,
   pixmap,
   QUARTERS,
@@ -49,6 +51,21 @@ describe('a photo that the camera stored turned or mirrored', () => {
         throw new Error(`${target}: ${error}`);
       });
       if (['png', 'jpg', 'webp', 'avif'].includes(target)) expect((await sharp(path).metadata()).orientation ?? 1, target).toBe(1);
+    }
+  });
+
+  it.each([2, 3, 5, 6, 8])('of EXIF orientation %i in a PNG, too, and it is cropped as it is shown', async (orientation) => {
+    const file = await photoPng(await aFolder(), orientation);
+    expect((await readFile(file)).includes('eXIf')).toBe(true);
+    for (const target of ['bmp', 'jpg', 'pdf', 'heic', 'jxl', 'jp2', 'qoi']) {
+      if (orientation !== 6 && !['bmp', 'pdf'].includes(target)) continue;
+      await expectQuarters((await to(file, target)).path, target, target === 'pdf' ? 40 : 25).catch((error: unknown) => {
+        throw new Error(`${target}: ${error}`);
+      });
+    }
+    for (const target of ['bmp', 'psd', 'avif']) {
+      const [shown] = await decode((await to(file, target, { img_crop_w: `${WIDTH}`, img_crop_h: `${HEIGHT - 2}` })).path, target);
+      expect([target, shown?.width, shown?.height]).toEqual([target, WIDTH, HEIGHT - 2]);
     }
   });
 

@@ -55,6 +55,9 @@ export interface Unread {
   readonly said?: readonly string[];
 }
 
+/** ImageMagick's names for EXIF's orientations, from 1 on. */
+const ORIENTATIONS = ['TopLeft', 'TopRight', 'BottomRight', 'BottomLeft', 'LeftTop', 'RightTop', 'RightBottom', 'LeftBottom'] as const;
+
 /** Arguments that read and edit the picture and convert it to sRGB, and its size in px. */
 export function readAndEdit({ source, input, options, facts }: Task, indices: readonly number[], { means = [], said = [] }: Unread = {}) {
   const reader = READERS[source];
@@ -69,6 +72,7 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
     density: undefined,
   };
   const edited = edits(frame, options);
+  const orientation = ORIENTATIONS[Number(facts['orientation'] ?? 0) - 1];
   return {
     width: edited.width,
     height: edited.height,
@@ -84,6 +88,7 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
       // Drops a cursor's hot spot and a scanner's offset.
       ...(reader?.takes === 'frames' ? [] : ['+repage']),
       ...(frame.deeper ? ['-depth', '16'] : []),
+      ...(orientation === undefined ? [] : ['-orient', orientation, '-auto-orient', '+orient']),
       ...edited.args,
       ...said,
       ...(frame.profile || reader?.hidesProfile ? TO_SRGB : []),

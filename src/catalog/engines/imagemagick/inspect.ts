@@ -103,7 +103,12 @@ const dotsPerInch = (resolution: number, units: string | undefined): number | un
 /** @param density pixels per inch, as a file states it @returns undefined where it is unlikely */
 export const likelyDensity = (density: number): number | undefined => (density >= 36 && density <= 1200 ? density : undefined);
 
-export const framesOf = (facts: Facts): readonly Frame[] => (facts['frames'] as readonly Frame[] | undefined) ?? [];
+/** @param facts with `orientation` where EXIF says it that ImageMagick 6 does not read */
+export function framesOf(facts: Facts): readonly Frame[] {
+  const frames = (facts['frames'] as readonly Frame[] | undefined) ?? [];
+  const orientation = Number(facts['orientation'] ?? 1);
+  return orientation === 1 ? frames : frames.map((frame) => ({ ...frame, upright: false, onItsSide: orientation >= 5 }));
+}
 
 /** @returns its sides as it is shown, px @throws Failure `input_limit` */
 export function boundedSides({ facts }: { readonly facts: Facts }, maxPixels: number = MAX_PHOTO_PIXELS) {
