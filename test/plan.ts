@@ -14,7 +14,7 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/unit/linear.test.ts': 4,
   'test/conformance': 'whole',
   'test/cluster': 'whole',
-  'test/formats': 12,
+  'test/formats': 16,
   'test/integration': 'whole',
 
   // Files made to do harm: each is a row of a table, and what must hold after each is the same.
@@ -24,7 +24,7 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/hostile/media.test.ts': 10,
   'test/integration/hostile/models.test.ts': 10,
   'test/integration/hostile/names.test.ts': 8,
-  'test/integration/hostile/office.test.ts': 30,
+  'test/integration/hostile/office.test.ts': 48,
   'test/integration/hostile/pdf.test.ts': 24,
   'test/integration/exec/confine.test.ts': 6,
 
@@ -34,7 +34,11 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/mcp/clients.test.ts': 4,
   'test/integration/limits/limits.test.ts': 4,
   'test/integration/uploads/uploads.test.ts': 4,
+  'test/integration/fetch/url.test.ts': 3,
+  'test/integration/api/http.test.ts': 4,
   'test/integration/catalog/animations.test.ts': 4,
+  'test/integration/catalog/charsets.test.ts': 6,
+  'test/integration/catalog/photoshop.test.ts': 3,
   'test/integration/catalog/models.test.ts': 3,
   'test/integration/catalog/options-images.test.ts': 3,
   'test/integration/catalog/options-pages.test.ts': 5,
@@ -43,18 +47,23 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/catalog/real-files.test.ts': 4,
   'test/integration/catalog/real-recordings.test.ts': 5,
   'test/integration/catalog/tools-images.test.ts': 5,
-  'test/integration/catalog/tools-photos.test.ts': 2,
+  'test/integration/catalog/tools-photos.test.ts': 4,
   'test/integration/catalog/tools-recordings.test.ts': 2,
   'test/integration/cli/local.test.ts': 3,
-  'test/integration/page/brush.test.ts': 3,
-  'test/integration/page/page.test.ts': 3,
+  'test/integration/page/brush.test.ts': 6,
+  'test/integration/page/page.test.ts': 6,
   'test/integration/catalog/tools-media.test.ts': 8,
   'test/integration/catalog/tools-pdf.test.ts': 5,
   'test/integration/catalog/webpage.test.ts': 3,
 
   // The same promises on stores of three servers as of one, and the same refusals by each field.
-  'test/conformance/stores-nats.test.ts': 3,
+  'test/conformance/stores-nats.test.ts': 6,
   'test/conformance/objects-s3.test.ts': 3,
+  'test/conformance/objects-s3-credentials.test.ts': 2,
+  'test/conformance/objects-s3-faults.test.ts': 2,
+  'test/conformance/outages-nats.test.ts': 2,
+  'test/cluster/crds.test.ts': 3,
+  'test/cluster/reflector.test.ts': 2,
   'test/cluster/rbac.test.ts': 4,
 
   // Deaths, outages and clocks under load, of which each takes minutes.
@@ -74,7 +83,9 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/cluster/versions.test.ts': 'all',
   'test/integration/api/floods.test.ts': 'all',
   'test/integration/api/hang-ups.test.ts': 'all',
-  'test/integration/exec/residents-http.test.ts': 3,
+  'test/integration/exec/residents-http.test.ts': 8,
+  'test/integration/limits/memory-share.test.ts': 2,
+  'test/integration/service/start.test.ts': 4,
 };
 
 const fits = (path: string, row: string): boolean => path === row || path.startsWith(`${row}/`);

@@ -1,7 +1,8 @@
-/** How often a test repeats what it does: a run that draws its tables (`DRAW`) repeats less. */
+/** How often a test repeats what it does: a run that draws its tables repeats less. */
 
-/** Set by scripts/test.ts: of a table one row in so many; 0 or absent where nothing is drawn from a run of all files. */
+/** Set by scripts/test.ts: what a run of all files takes of a table, one row in so many; 0 in `make test`, where `TEST_SEED` draws. */
 const tableShare = Number(process.env['TEST_TABLES'] || 0);
+const isDrawn = (process.env['TEST_SEED'] ?? '') !== '';
 
-/** @param all in a run of everything @param drawn in one that draws */
-export const rounds = (all: number, drawn: number): number => (tableShare > 1 ? drawn : all);
+/** @param all in a run of everything @param inDraw in one of all files that draws @param few in `make test` */
+export const rounds = (all: number, inDraw: number, few = inDraw): number => (!isDrawn ? all : tableShare > 1 ? inDraw : few);
