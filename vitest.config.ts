@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** The slowest first, as `make test` names them at its end: one that begins last would run alone when all others are done. */
 const SLOWEST = [
   'test/integration/service/start.test.ts',
+  'test/integration/service/broken-engines.test.ts',
   'test/integration/uploads/uploads.test.ts',
   'test/integration/api/http.test.ts',
   'test/integration/hostile/office.test.ts',
@@ -16,6 +17,13 @@ const SLOWEST = [
   'test/cluster/controller-survival.test.ts',
   'test/integration/mcp/calls.test.ts',
   'test/integration/catalog/charsets.test.ts',
+  'test/integration/service/survival.test.ts',
+  'test/integration/service/worked-examples.test.ts',
+  'test/integration/mcp/limits.test.ts',
+  'test/integration/page/page.test.ts',
+  'test/integration/page/brush.test.ts',
+  'test/integration/catalog/tools-speech.test.ts',
+  'test/conformance/outages-nats.test.ts',
   'test/unit/sniff.test.ts',
   'test/integration/catalog/webpage.test.ts',
   'test/cluster/secrets.test.ts',

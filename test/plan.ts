@@ -75,6 +75,7 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/cluster/rbac-audit.test.ts': 'all',
   'test/cluster/two-leaders.test.ts': 'all',
   'test/integration/cluster/broken-engine.test.ts': 'all',
+  'test/integration/service/broken-engines.test.ts': 'all',
   'test/integration/cluster/clocks.test.ts': 'all',
   'test/integration/cluster/frozen-server.test.ts': 'all',
   'test/integration/cluster/restored.test.ts': 'all',
