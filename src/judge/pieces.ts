@@ -1,6 +1,6 @@
 /** A file for the counting of its frames, read window by window so that it is never in memory as a whole. For judging threads: it blocks. */
 import { fstatSync, readSync } from 'node:fs';
-import type { Pieces } from '../catalog/planning/frames.ts';
+import type { Pieces } from '../catalog/planning/pieces.ts';
 
 /** Read at a time, bytes. */
 const WINDOW = 64 * 1024;

@@ -1,7 +1,8 @@
 /** How many pictures a file holds is known before anything decodes it. */
 import { describe, expect, it } from 'vitest';
 import { MAX_FRAMES, MAX_PAGES } from '../../src/catalog/bounds.ts';
-import { boundFrames, type Pieces } from '../../src/catalog/planning/frames.ts';
+import { boundFrames } from '../../src/catalog/planning/frames.ts';
+import type { Pieces } from '../../src/catalog/planning/pieces.ts';
 
 const le = (value: number, bytes: number): number[] => Array.from({ length: bytes }, (_, index) => (value >>> (8 * index)) & 255);
 const be = (value: number, bytes: number): number[] => le(value, bytes).reverse();
@@ -121,6 +122,19 @@ describe('what is no frame', () => {
       boundFrames('png', pieces(Uint8Array.from([...png(1), ...pngChunk('eXIf', content.length).slice(0, 8), ...content, 0, 0, 0, 0])));
     expect([6, 8, 9, 0].map((value) => said(exif(value)).orientation)).toEqual([6, 8, undefined, undefined]);
     for (let length = 0; length < 32; length++) expect(said(exif(6).slice(0, length)).orientation).toBeUndefined();
+  });
+
+  it('is how deep the pictures of a HEIC are', () => {
+    const box = (type: string, ...content: number[]) => [...be(8 + content.length, 4), ...Buffer.from(type), ...content];
+    const pixi = (...bits: number[]) => box('pixi', 0, 0, 0, 0, bits.length, ...bits);
+    const properties = box('ipco', ...box('ispe', ...times(12, () => 0)), ...pixi(8), ...pixi(10, 10, 10));
+    const heic = [...box('ftyp', ...Buffer.from('heic')), ...box('meta', 0, 0, 0, 0, ...box('hdlr'), ...box('iprp', ...properties))];
+    const said = (bytes: readonly number[]) => boundFrames('heic', pieces(Uint8Array.from(bytes))).depth;
+    expect(said(heic)).toBe(10);
+    expect(said(box('ftyp'))).toBeUndefined();
+    for (let length = 0; length < heic.length; length++) expect([undefined, 8, 10]).toContain(said(heic.slice(0, length)));
+    // A box that is as long as nothing ends the search.
+    expect(said([...box('ftyp'), 0, 0, 0, 1, ...Buffer.from('free'), ...be(0, 4), ...be(0, 4), ...heic])).toBeUndefined();
   });
 
   it('is any other format', () => {

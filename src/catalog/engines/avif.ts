@@ -5,6 +5,7 @@
 import type { Engine, Plan, ProcessStep, Task } from '../engine.ts';
 import { DEEP_PNG } from '../known-good.ts';
 import type { Options } from '../options/options.ts';
+import { bounded, decodes, isDeepHeif } from './heif.ts';
 import { pick } from './imagemagick/command.ts';
 import { edits } from './imagemagick/edits.ts';
 import { explain } from './imagemagick/explain.ts';
@@ -31,13 +32,22 @@ export const engine: Engine = {
   conversions: [
     { source: 'png', target: 'avif', rank: 91 },
     { source: 'tiff', target: 'avif', rank: 92 },
+    { source: 'avif', target: 'avif', rank: 91 },
   ],
   trials: [{ file: DEEP_PNG, target: 'avif' }],
   options: sharp.options,
   inspect: {
-    step: (input, task) => (task.source === 'tiff' ? tagsStep(input) : { ...pingStep(input, task), succeeds: [0, 1] }),
-    // What ImageMagick's policy is against, libvips may convert all the same.
-    read: (stdout, { source }) => (source === 'tiff' ? readTags(stdout) : /^\d+ \d+ /m.test(stdout) ? readPing(stdout) : { frames: [] }),
+    step: (input, task) => {
+      if (task.source === 'tiff') return tagsStep(input);
+      const step = decodes(task) ? { run: 'info', args: [input] } : pingStep(input, task);
+      return { ...step, succeeds: [0, 1] };
+    },
+    // What these do not read, ImageMagick for its policy, libvips may convert all the same.
+    read: (stdout, { source }) => {
+      if (source === 'tiff') return readTags(stdout);
+      if (source === 'avif') return /^image: \d/m.test(stdout) ? bounded(stdout) : { frames: [] };
+      return /^\d+ \d+ /m.test(stdout) ? readPing(stdout) : { frames: [] };
+    },
   },
   plan,
   explain,
@@ -48,7 +58,7 @@ function plan(task: Task): Plan {
   const all = framesOf(task.facts);
   const indices = all.length > 0 ? pick(task, 'pages').indices : [];
   const frames = indices.flatMap((index) => all[index] ?? []);
-  if (frames.every(({ shallow }) => shallow !== false)) return edited(task);
+  if (frames.length === 0 || (!isDeepHeif(task.facts) && frames.every(({ shallow }) => shallow !== false))) return edited(task);
   if (frames.some((frame) => pixelsOf(frame, task.options) > MOST_DEEP_PIXELS)) {
     const { steps, warnings = [] } = edited(task);
     return {

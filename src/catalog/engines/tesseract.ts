@@ -10,6 +10,9 @@ import { CONVERT, framesOf, pingStep, readPing } from './imagemagick/inspect.ts'
 
 /** Formats that Leptonica reads. It detects them by their first bytes, as our sniffing does. */
 const PICTURES = ['png', 'jpg', 'tiff', 'bmp', 'webp', 'gif', 'ppm', 'pgm', 'pbm', 'jp2'];
+/** An APNG is a PNG to a program without animations. */
+const READ = [...PICTURES, 'apng'];
+const asStill = <T extends Pick<Task, 'source'>>(task: T): T => (task.source === 'apng' ? { ...task, source: 'png' } : task);
 
 export const engine: Engine = {
   id: 'tesseract',
@@ -18,8 +21,8 @@ export const engine: Engine = {
   toolchains: ['pdf'],
   binaries: { tesseract: TESSERACT, markdown: MARKDOWN, convert: CONVERT },
   conversions: [
-    ...everyPair(PICTURES, ['txt'], { rank: 50, loses: ['pictures', 'layout'] }),
-    ...everyPair(PICTURES, ['md'], { rank: 50, loses: MARKDOWN_LOSES }),
+    ...everyPair(READ, ['txt'], { rank: 50, loses: ['pictures', 'layout'] }),
+    ...everyPair(READ, ['md'], { rank: 50, loses: MARKDOWN_LOSES }),
     // A last resort unless `ocr_lang` is sent: other engines make a PDF without OCR.
     ...everyPair(PICTURES, ['pdf'], { rank: 30 }),
   ],
@@ -28,10 +31,16 @@ export const engine: Engine = {
     { file: PNG, target: 'md' },
   ],
   options: (source) => (source === 'tiff' ? ['ocr_lang', 'pages'] : ['ocr_lang']),
-  inspect: { step: pingStep, read: readPing },
-  plan,
+  inspect: { step: (input, task) => pingStep(input, asStill(task)), read: readPing },
+  plan: (task) => (task.source === 'apng' ? readStill(task) : plan(task)),
   explain: (output, code) => reasonOfText(output, code) ?? explainOcr(output) ?? explain(output),
 };
+
+function readStill(task: Task): Plan {
+  const { warnings = [], ...still } = plan(asStill(task));
+  const message = 'The source is an animation: the result is the text of its first frame.';
+  return { ...still, warnings: [...warnings, { code: 'animation_first_frame', message }] };
+}
 
 /** Leptonica ignores EXIF orientations, cannot read animated WebP nor a JPEG without its end, and reads all pages of a TIFF: ImageMagick prepares such pictures. */
 function plan(task: Task): Plan {

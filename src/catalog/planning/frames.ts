@@ -3,16 +3,8 @@ import { inputLimit } from '../../errors.ts';
 import { MAX_FRAMES, MAX_PAGES } from '../bounds.ts';
 import type { Facts } from '../engine.ts';
 import { u16be, u16le, u32be, u32le } from '../looks/bytes.ts';
-
-/** A file that is read piece by piece. Synchronous: a file of one-byte blocks has as many pieces as bytes. */
-export interface Pieces {
-  /** Bytes. */
-  readonly size: number;
-  /** @returns fewer bytes than requested at the end of the file */
-  read(at: number, length: number): Uint8Array;
-  /** @returns undefined at the end of the file */
-  byte(at: number): number | undefined;
-}
+import { depthOfHeif } from './heif-depth.ts';
+import type { Pieces } from './pieces.ts';
 
 /** Yields once for each picture, and what it finds beside them, in linear time; ends at the end of the file, or at damage. */
 type Walk = (file: Pieces) => Generator<undefined | Facts>;
@@ -25,9 +17,12 @@ const WALKS: Readonly<Record<string, { readonly walk: Walk; readonly limit: 'fra
   ico: { walk: icon, limit: 'frames', max: MAX_FRAMES },
   cur: { walk: icon, limit: 'frames', max: MAX_FRAMES },
   tiff: { walk: tiff, limit: 'pages', max: MAX_PAGES },
+  // Their inspections count.
+  heic: { walk: heif, limit: 'frames', max: MAX_FRAMES },
+  avif: { walk: heif, limit: 'frames', max: MAX_FRAMES },
 };
 
-/** Stops counting one beyond the bound. @returns what inspections do not find: `orientation`, of a PNG @throws Failure `input_limit` */
+/** Stops counting one beyond the bound. @returns what inspections do not find: `orientation` of a PNG, `depth` of a HEIC or AVIF in bits @throws Failure `input_limit` */
 export function boundFrames(format: string, file: Pieces): Facts {
   const known = WALKS[format];
   if (known === undefined) return {};
@@ -108,6 +103,10 @@ function numbersIn(head: Uint8Array) {
     longer: (bytes: Uint8Array, at = 0) =>
       little ? u32le(bytes, at) + u32le(bytes, at + 4) * 2 ** 32 : u32be(bytes, at) * 2 ** 32 + u32be(bytes, at + 4),
   };
+}
+
+function* heif(file: Pieces): Generator<Facts> {
+  yield { depth: depthOfHeif(file) };
 }
 
 /** WebP container specification: RIFF chunks with even lengths; `ANMF` holds a frame. */

@@ -8,7 +8,7 @@ import { password } from '../tool-families/pdf.ts';
 import { PICTURES } from '../tool-families/picture.ts';
 
 /** Formats that no engine in Tesseract's toolchain decodes. */
-const OUT_OF_REACH = new Set(['jxl', 'exr', 'apng']);
+const OUT_OF_REACH = new Set(['jxl', 'exr']);
 
 export const tool: Tool = {
   slug: 'image-to-text',

@@ -430,6 +430,21 @@ describe('more than 8 bits a colour', () => {
     expect(await shadesOf((await to(flat, target, best)).path)).toBeLessThan(20);
   });
 
+  it.each([
+    ['avif', 'avif'],
+    ['avif', 'heic'],
+    ['heic', 'heic'],
+    ['heic', 'avif'],
+  ])('stay ten from %s to %s, also where it is edited', async (source, target) => {
+    const best = { img_quality: '100' };
+    const file = (await to(await wedge(), source, best)).path;
+    const { path } = await to(file, target, { ...best, img_rotate: '90' });
+    expect(await shadesOf(path)).toBeGreaterThan(40);
+    expect((await pixelsOf(path, target)).width).toBe(256);
+    const flat = (await to(await wedge('-depth', '8'), source, best)).path;
+    expect(await shadesOf((await to(flat, target, { ...best, img_rotate: '90' })).path)).toBeLessThan(20);
+  });
+
   it('are eight where the AVIF would be too large, and its client is told', async () => {
     const { path, job } = await to(await wedge(), 'avif', { img_quality: '100', img_resize_w: '7000', img_resize_h: '6000' });
     expect(codes(job)).toEqual(['lossy']);
