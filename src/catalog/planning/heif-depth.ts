@@ -30,11 +30,11 @@ export function depthOfHeif(file: Pieces): number | undefined {
   const all = meta && boxesIn(file, meta.at + 4, meta.end).find(({ type }) => type === 'iprp');
   const properties = all && boxesIn(file, all.at, all.end).find(({ type }) => type === 'ipco');
   if (properties === undefined) return undefined;
-  let depth: number | undefined;
+  let depth = 0;
   for (const { type, at, end } of boxesIn(file, properties.at, properties.end)) {
     if (type !== 'pixi') continue;
     const [count = 0, ...bits] = file.read(at + 4, Math.min(end - at - 4, MOST_CHANNELS + 1));
-    depth = Math.max(depth ?? 0, ...bits.slice(0, count));
+    depth = Math.max(depth, ...bits.slice(0, count));
   }
-  return depth;
+  return depth === 0 ? undefined : depth;
 }
