@@ -62,6 +62,7 @@ export const proved: Readonly<Record<string, Readonly<Record<string, string>>>> 
   trixie: {
     animation: '7.1',
     assimp: '5.4',
+    avif: '1.2',
     calibre: '8.5',
     cals: '7.1',
     chromium: '156.0',
@@ -100,6 +101,7 @@ export const proved: Readonly<Record<string, Readonly<Record<string, string>>>> 
     scans: '5.5',
     sharp: '8.18',
     subtitles: '7.1',
+    tesseract: '5.5',
     tiff: '4.7',
     tiff2pdf: '4.7',
   },
