@@ -25,17 +25,19 @@ run: start ## Serves on http://localhost:8080 (PORT and DATA_DIR change it, TOOL
 
 # Debian's packages, and beside them what needs Node alone: either takes a minute or two.
 start: ## Installs what is missing to serve, and does not serve
+	@[ -d node_modules ] || echo "  beside Debian's packages, and shown after them: Node and its libraries"
 	@$(PACKAGES) | scripts/beside 'scripts/setup-node; scripts/build-web; scripts/build-command; scripts/setup-models' $(INSTALL)
-	@$(MAKE) --no-print-directory launcher
+	@scripts/build-launcher && scripts/build-native
 
 setup: ## Installs what is missing to serve, to test and to check: Node and libraries, the launcher, the page, the converters
+	@[ -d node_modules ] || echo "  beside Debian's packages, and shown after them: Node and its libraries"
 	@$(PACKAGES) | scripts/beside 'scripts/setup-node --dev; scripts/build-web; scripts/build-command' $(INSTALL)
-	@$(MAKE) --no-print-directory launcher
+	@scripts/build-launcher && scripts/build-native
 
 node:
 	@scripts/setup-node --dev
 
-# What these need is installed before, by `start` or `node`.
+# What these need is installed before, by `start`, `setup` or `node`.
 command: ## Builds the commands on files, where they are older than their sources
 	@scripts/build-command
 

@@ -30,14 +30,6 @@ export const plan: Readonly<Record<string, Share>> = {
 
   // Each option with each format that it concerns; each real file.
   'test/integration/exec/residents.test.ts': 4,
-  'test/integration/mcp/calls.test.ts': 4,
-  'test/integration/mcp/clients.test.ts': 4,
-  'test/integration/limits/limits.test.ts': 6,
-  'test/integration/mcp/limits.test.ts': 2,
-  'test/integration/uploads/resumable.test.ts': 3,
-  'test/integration/uploads/uploads.test.ts': 4,
-  'test/integration/fetch/url.test.ts': 3,
-  'test/integration/api/http.test.ts': 4,
   'test/integration/catalog/animations.test.ts': 4,
   'test/integration/catalog/charsets.test.ts': 6,
   'test/integration/catalog/photoshop.test.ts': 3,
@@ -57,6 +49,18 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/catalog/tools-media.test.ts': 8,
   'test/integration/catalog/tools-pdf.test.ts': 5,
   'test/integration/catalog/webpage.test.ts': 3,
+
+  // What a client may do, and each way in which it is refused.
+  'test/integration/api/http.test.ts': 4,
+  'test/integration/fetch/url.test.ts': 3,
+  'test/integration/limits/limits.test.ts': 6,
+  'test/integration/limits/memory-share.test.ts': 2,
+  'test/integration/mcp/calls.test.ts': 4,
+  'test/integration/mcp/clients.test.ts': 4,
+  'test/integration/mcp/limits.test.ts': 2,
+  'test/integration/service/start.test.ts': 4,
+  'test/integration/uploads/resumable.test.ts': 3,
+  'test/integration/uploads/uploads.test.ts': 4,
 
   // The same promises on stores of three servers as of one, and the same refusals by each field.
   'test/conformance/stores-nats.test.ts': 6,
@@ -87,8 +91,6 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/api/floods.test.ts': 'all',
   'test/integration/api/hang-ups.test.ts': 'all',
   'test/integration/exec/residents-http.test.ts': 8,
-  'test/integration/limits/memory-share.test.ts': 2,
-  'test/integration/service/start.test.ts': 4,
 };
 
 const fits = (path: string, row: string): boolean => path === row || path.startsWith(`${row}/`);

@@ -1,7 +1,7 @@
-/** The answers of a judge: what a file is, and what a converter's output says. Pure, but for the file whose frames are counted. */
+/** The answers of a judge: what a file is, and what a converter's output says. Pure, but for the file that is looked through. */
 import { closeSync, openSync } from 'node:fs';
 import type { Engine, Facts, Inspection } from '../catalog/engine.ts';
-import { boundFrames } from '../catalog/planning/frames.ts';
+import { lookThrough } from '../catalog/planning/look-through.ts';
 import { matches, resolveSource } from '../catalog/sniff/sniff.ts';
 import { inspectionOf, type Tool } from '../catalog/tool.ts';
 import { Failure } from '../errors.ts';
@@ -32,8 +32,8 @@ function answer(loaded: Loaded, question: Question): unknown {
       return matches(question.sample, question.format);
     case 'order':
       return question.names.toSorted(new Intl.Collator('en', { numeric: true }).compare);
-    case 'frames':
-      return countFrames(question);
+    case 'look':
+      return look(question);
     case 'facts':
       return readFacts(loaded, question);
     case 'reason':
@@ -41,10 +41,10 @@ function answer(loaded: Loaded, question: Question): unknown {
   }
 }
 
-function countFrames({ format, path }: Question & { ask: 'frames' }): Facts {
+function look({ format, path }: Question & { ask: 'look' }): Facts {
   const fd = openSync(path, 'r');
   try {
-    return boundFrames(format, piecesOf(fd));
+    return lookThrough(format, piecesOf(fd));
   } finally {
     closeSync(fd);
   }

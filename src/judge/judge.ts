@@ -13,8 +13,8 @@ export interface Judge {
   matches(sample: Sample, format: string): Promise<boolean>;
   /** File names in natural order: `2` before `10`. @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
   inOrder(names: readonly string[]): Promise<readonly string[]>;
-  /** Refuses a file with more frames or pages than the catalog allows. @param path of a file of ours @returns as `boundFrames` of the catalog @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
-  boundFrames(format: string, path: string): Promise<Facts>;
+  /** Refuses a file with more frames or pages than the catalog allows. @param path of a file of ours @returns as `lookThrough` of the catalog @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
+  lookThrough(format: string, path: string): Promise<Facts>;
   /** Parses the output of an inspection command. @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
   factsOf(reader: OutputReader, stdout: Uint8Array, task: Inspected): Promise<Facts>;
   /** As the engine's `explain`; undefined where it takes too long. @throws Failure `OVERLOADED` */
@@ -92,11 +92,11 @@ function judgeBy({ answer, close }: Answering): Judge {
       return (await ask({ ask: 'order', names }, [], tooMuch)) as readonly string[];
     },
 
-    async boundFrames(format, path) {
+    async lookThrough(format, path) {
       const tooMuch = (cause: Exhausted) => {
         throw conversionFailed('timeout', { cause });
       };
-      return (await ask({ ask: 'frames', format, path }, [], tooMuch)) as Facts;
+      return (await ask({ ask: 'look', format, path }, [], tooMuch)) as Facts;
     },
 
     async factsOf(reader, stdout, { source, target, options }) {

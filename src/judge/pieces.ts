@@ -1,4 +1,4 @@
-/** A file for the counting of its frames, read window by window so that it is never in memory as a whole. For judging threads: it blocks. */
+/** A file that is looked through, read window by window so that it is never in memory as a whole. For judging threads: it blocks. */
 import { fstatSync, readSync } from 'node:fs';
 import type { Pieces } from '../catalog/planning/pieces.ts';
 

@@ -7,7 +7,7 @@ export type Question =
   | { readonly ask: 'source'; readonly sample: Sample; readonly filename: string; readonly fromFormat: string | undefined }
   | { readonly ask: 'matches'; readonly sample: Sample; readonly format: string }
   | { readonly ask: 'order'; readonly names: readonly string[] }
-  | { readonly ask: 'frames'; readonly format: string; readonly path: string }
+  | { readonly ask: 'look'; readonly format: string; readonly path: string }
   | { readonly ask: 'facts'; readonly reader: OutputReader; readonly stdout: Uint8Array; readonly task: Inspected }
   | { readonly ask: 'reason'; readonly engine: string; readonly output: string; readonly code: number | null };
 

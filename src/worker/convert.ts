@@ -72,7 +72,7 @@ export async function convert(deps: ConvertDeps, work: ConversionWork): Promise<
   if (route === undefined || first === undefined) throw engineMissing(deps);
 
   const warnings: EngineWarning[] = routeWarnings(route, wanted, work.source.format);
-  const seen = await namingEngine(first, () => judge.boundFrames(work.source.format, work.source.path));
+  const found = await namingEngine(first, () => judge.lookThrough(work.source.format, work.source.path));
   const passwordFile = await writePasswordFile(slot, base, work.password);
 
   let inputs: ResultFile[] = [{ folder: base, name: basename(work.source.path), label: '' }];
@@ -92,7 +92,7 @@ export async function convert(deps: ConvertDeps, work: ConversionWork): Promise<
             options: optionsForHop(route, index, options),
             input: join(input.folder, input.name),
             passwordFile: index === 0 ? passwordFile : undefined,
-            seen: index === 0 ? seen : {},
+            found: index === 0 ? found : {},
             base,
             folder,
             maxPixels: work.maxPixels,

@@ -25,8 +25,8 @@ export interface HopRun extends Pick<Hop, 'engine' | 'source' | 'target'>, Pick<
   readonly base: string;
   /** Absolute path of a folder below `base`: it is created, and the results lie in it. */
   readonly folder: string;
-  /** What is known of the input. */
-  readonly seen: Facts;
+  /** What the judge has found in the input. */
+  readonly found: Facts;
   /** Pixels of a picture, where the job's tool accepts less than its engines. */
   readonly maxPixels?: number | undefined;
   readonly signal: AbortSignal;
@@ -43,7 +43,7 @@ export interface HopResult {
 
 /** @throws Failure `CONVERSION_FAILED` */
 export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: HopRun): Promise<HopResult> {
-  const { engine, source, target, options, passwordFile, seen, base, folder, maxPixels, signal, onProgress } = run;
+  const { engine, source, target, options, passwordFile, found, base, folder, maxPixels, signal, onProgress } = run;
   const [output, scratch] = [join(folder, 'out'), join(folder, 'scratch')];
   for (const path of [folder, output, scratch]) slot.makeOwned(path);
   const where = { engine, folder: base, limits: await limitsFor(engine, limits, [run.input]), signal, onProgress };
@@ -56,10 +56,10 @@ export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: Hop
     input = copy;
   }
   const task: Omit<Task, 'facts'> = { ...files, input };
-  let facts = seen;
+  let facts = found;
   if (engine.inspect !== undefined && isInspected(engine.inspect, source)) {
     const { stdout } = await stepper.run(engine.inspect.step(input, task), where);
-    facts = { ...seen, ...(await judge.factsOf({ engine: engine.id }, stdout, task)) };
+    facts = { ...found, ...(await judge.factsOf({ engine: engine.id }, stdout, task)) };
     const pixels = largestFrame(facts);
     if (maxPixels !== undefined && pixels !== undefined && pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
   }

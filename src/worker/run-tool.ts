@@ -41,12 +41,12 @@ async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, w
 
   const sources: ToolSource[] = [];
   for (const { format, path } of work.sources) {
-    const seen = await judge.boundFrames(format, path);
+    const found = await judge.lookThrough(format, path);
     const task = { source: format, target, options: {}, passwordFile };
     const stdout =
       inspect === undefined || !isInspected(inspect, format) ? undefined : (await stepper.run(inspect.step(path, task), where)).stdout;
-    const found = stdout === undefined ? {} : await judge.factsOf({ tool: work.slug, engine: engine.id }, stdout, task);
-    sources.push({ path, format, facts: { ...seen, ...found } });
+    const inspected = stdout === undefined ? {} : await judge.factsOf({ tool: work.slug, engine: engine.id }, stdout, task);
+    sources.push({ path, format, facts: { ...found, ...inspected } });
   }
   const [first] = sources;
   if (first === undefined) throw new Error('a tool without a source');

@@ -4,5 +4,5 @@
 const tableShare = Number(process.env['TEST_TABLES'] || 0);
 const isDrawn = (process.env['TEST_SEED'] ?? '') !== '';
 
-/** @param all in a run of everything @param inDraw in one of all files that draws @param few in `make test` */
-export const rounds = (all: number, inDraw: number, few = inDraw): number => (!isDrawn ? all : tableShare > 1 ? inDraw : few);
+/** @param all in a run of everything @param inCi in one of all files that draws their tables @param inTest in `make test` */
+export const rounds = (all: number, inCi: number, inTest = inCi): number => (!isDrawn ? all : tableShare > 1 ? inCi : inTest);

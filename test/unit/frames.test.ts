@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_FRAMES, MAX_PAGES } from '../../src/catalog/bounds.ts';
 import { boundFrames } from '../../src/catalog/planning/frames.ts';
+import { lookThrough } from '../../src/catalog/planning/look-through.ts';
 import type { Pieces } from '../../src/catalog/planning/pieces.ts';
 
 const le = (value: number, bytes: number): number[] => Array.from({ length: bytes }, (_, index) => (value >>> (8 * index)) & 255);
@@ -108,20 +109,27 @@ describe('what is no frame', () => {
     expect(() => boundFrames('tiff', pieces(tiff(5, 8)))).toThrow(/pages 2001, at most 2000/);
   });
 
-  it('is EXIF, whose orientation is told', () => {
+  it('is any other format', () => {
+    expect(() => boundFrames('jpg', pieces(gif(5000)))).not.toThrow();
+  });
+});
+
+describe('what else is known of a file', () => {
+  it('is how a PNG lies by its first EXIF', () => {
     const entry = (tag: number, value: number) => [...be(tag, 2), ...be(3, 2), ...be(1, 4), ...be(value, 2), 0, 0];
-    const exif = (value: number) => [
-      ...Buffer.from('MM'),
-      ...be(42, 2),
-      ...be(8, 4),
-      ...be(2, 2),
-      ...entry(0x100, 7),
-      ...entry(0x112, value),
-    ];
-    const said = (content: readonly number[]) =>
-      boundFrames('png', pieces(Uint8Array.from([...png(1), ...pngChunk('eXIf', content.length).slice(0, 8), ...content, 0, 0, 0, 0])));
-    expect([6, 8, 9, 0].map((value) => said(exif(value)).orientation)).toEqual([6, 8, undefined, undefined]);
-    for (let length = 0; length < 32; length++) expect(said(exif(6).slice(0, length)).orientation).toBeUndefined();
+    const long = (value: number) => [...be(0x112, 2), ...be(4, 2), ...be(1, 4), ...be(value, 4)];
+    const tiff = (...entries: number[][]) => [...Buffer.from('MM'), ...be(42, 2), ...be(8, 4), ...be(entries.length, 2), ...entries.flat()];
+    const exif = (value: number) => tiff(entry(0x100, 7), entry(0x112, value));
+    const chunk = (name: string, content: readonly number[]) => [...pngChunk(name, content.length).slice(0, 8), ...content, 0, 0, 0, 0];
+    const found = (...chunks: number[][]) => lookThrough('png', pieces(Uint8Array.from([...png(1), ...chunks.flat()])));
+    const lies = (content: readonly number[]) => found(chunk('eXIf', content)).orientation;
+    expect([6, 8, 9, 0].map((value) => lies(exif(value)))).toEqual([6, 8, undefined, undefined]);
+    expect(lies(tiff(long(5)))).toBe(5);
+    for (let length = 0; length < 32; length++) expect(lies(exif(6).slice(0, length))).toBeUndefined();
+    const pixels = chunk('IDAT', [1, 2, 3]);
+    expect(found(chunk('eXIf', exif(3)), pixels, chunk('eXIf', exif(8)))).toEqual({ orientation: 3, exifBehind: false });
+    expect(found(pixels, chunk('eXIf', exif(8)))).toEqual({ orientation: 8, exifBehind: true });
+    expect(found(pixels)).toEqual({});
   });
 
   it('is how deep the pictures of a HEIC are', () => {
@@ -129,15 +137,11 @@ describe('what is no frame', () => {
     const pixi = (...bits: number[]) => box('pixi', 0, 0, 0, 0, bits.length, ...bits);
     const properties = box('ipco', ...box('ispe', ...times(12, () => 0)), ...pixi(8), ...pixi(10, 10, 10));
     const heic = [...box('ftyp', ...Buffer.from('heic')), ...box('meta', 0, 0, 0, 0, ...box('hdlr'), ...box('iprp', ...properties))];
-    const said = (bytes: readonly number[]) => boundFrames('heic', pieces(Uint8Array.from(bytes))).depth;
+    const said = (bytes: readonly number[]) => lookThrough('heic', pieces(Uint8Array.from(bytes))).depth;
     expect(said(heic)).toBe(10);
     expect(said(box('ftyp'))).toBeUndefined();
     for (let length = 0; length < heic.length; length++) expect([undefined, 8, 10]).toContain(said(heic.slice(0, length)));
     // A box that is as long as nothing ends the search.
     expect(said([...box('ftyp'), 0, 0, 0, 1, ...Buffer.from('free'), ...be(0, 4), ...be(0, 4), ...heic])).toBeUndefined();
-  });
-
-  it('is any other format', () => {
-    expect(() => boundFrames('jpg', pieces(gif(5000)))).not.toThrow();
   });
 });

@@ -86,11 +86,11 @@ describe('a judge', () => {
       await writeFile(path, Buffer.concat([head, blocks, Buffer.from([0]), ...Array.from({ length: 1001 }, () => frame)]));
       let refusal: unknown;
       const held = await heldMs(async () => {
-        refusal = await judge.boundFrames('gif', path).catch((error: unknown) => error);
+        refusal = await judge.lookThrough('gif', path).catch((error: unknown) => error);
       });
       expect(refusal).toMatchObject({ code: 'CONVERSION_FAILED', details: { reason: 'input_limit', limit: 'frames', received: 1001 } });
       expect(held).toBeLessThan(BUDGET_MS);
-      await expect(judge.boundFrames('jpg', path)).resolves.toEqual({});
+      await expect(judge.lookThrough('jpg', path)).resolves.toEqual({});
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -5,7 +5,7 @@
 import type { Engine, Plan, ProcessStep, Task } from '../engine.ts';
 import { DEEP_PNG } from '../known-good.ts';
 import type { Options } from '../options/options.ts';
-import { bounded, decodes, isDeepHeif } from './heif.ts';
+import { bounded, decodes } from './heif.ts';
 import { pick } from './imagemagick/command.ts';
 import { edits } from './imagemagick/edits.ts';
 import { explain } from './imagemagick/explain.ts';
@@ -58,7 +58,7 @@ function plan(task: Task): Plan {
   const all = framesOf(task.facts);
   const indices = all.length > 0 ? pick(task, 'pages').indices : [];
   const frames = indices.flatMap((index) => all[index] ?? []);
-  if (frames.length === 0 || (!isDeepHeif(task.facts) && frames.every(({ shallow }) => shallow !== false))) return edited(task);
+  if (frames.every(({ shallow }) => shallow !== false)) return edited(task);
   if (frames.some((frame) => pixelsOf(frame, task.options) > MOST_DEEP_PIXELS)) {
     const { steps, warnings = [] } = edited(task);
     return {

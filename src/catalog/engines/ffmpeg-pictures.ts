@@ -102,11 +102,11 @@ function read(task: Task): Step[] {
 }
 
 /** FFmpeg knows neither colour profiles nor inks: libvips makes sRGB of the picture, upright, and edits it. */
-function write({ source, target, options, input, scratch, output }: Task): Step[] {
+function write({ source, target, options, input, scratch, output, facts }: Task): Step[] {
   const folder = `${scratch}/plain`;
   const plain = `${folder}/plain.png`;
   return [
-    { ...talk({ source, target, options, input, output: plain }), output: folder },
+    { ...talk({ source, target, options, input, output: plain, orientation: facts['orientation'] as number | undefined }), output: folder },
     command({
       task: { source: 'png', input: plain },
       timeline: WHOLE,

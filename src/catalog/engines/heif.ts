@@ -72,9 +72,6 @@ export const engine: Engine = {
 
 export const decodes = ({ source }: Pick<Task, 'source'>): boolean => source === 'heic' || source === 'avif';
 
-/** More than 8 bits a colour. @param facts as the judge finds them in a HEIC or AVIF */
-export const isDeepHeif = ({ depth }: Facts): boolean => Number(depth ?? 0) > 8;
-
 /** Reads what heif-info prints. @throws Failure `input_limit`, or `corrupt_input` if the output has no size */
 export function bounded(stdout: string): Facts {
   const images = [...stdout.matchAll(/^image: (\d+)x(\d+)(.*)$/gm)];
@@ -132,7 +129,7 @@ function encode(task: Task): Plan {
   const { facts, options, output, scratch } = task;
   const { indices, warnings } = pick(task, undefined);
   const { args, alpha } = readAndEdit(task, indices);
-  const isDeep = isDeepHeif(facts) || framesOf(facts)[indices[0] ?? 0]?.shallow === false;
+  const isDeep = framesOf(facts)[indices[0] ?? 0]?.shallow === false;
   const picture = `${scratch}/picture.png`;
   const strip = options.strip_metadata ? STRIP : [];
   const [depth, coder] = isDeep ? ['16', alpha ? 'png64' : 'png48'] : ['8', alpha ? 'png32' : 'png24'];

@@ -57,15 +57,20 @@ export const engine: Engine = {
 };
 
 /**
- * libvips neither reads nor writes the EXIF of a TIFF.
+ * libvips neither reads nor writes the EXIF of a TIFF, and does not read it behind the pixels of a PNG.
  * @param tiff the source, if it is a TIFF: what it says in EXIF @param colours see `ImageRequest`
  */
-export function pictured({ source, target, options, input, output, scratch }: Task, tiff = input, colours?: number): Plan {
-  const order = { source, target, options, input, output: `${output}/result.${target}`, colours };
+export function pictured({ source, target, options, input, output, scratch, facts }: Task, tiff = input, colours?: number): Plan {
+  const orientation = facts['orientation'] as number | undefined;
+  const order = { source, target, options, input, output: `${output}/result.${target}`, colours, orientation };
   if (options.strip_metadata || target === 'gif') return { steps: [talk(order)] };
-  if (target === 'tiff') return { steps: [talk(order), carryExif(`${output}/${CARRIER}`, order.output)] };
-  if (source !== 'tiff') return { steps: [talk(order)] };
   const said = `${scratch}/said.jpg`;
+  const isBehind = facts['exifBehind'] === true;
+  if (target === 'tiff') {
+    const behind = isBehind ? [carryExif(input, said), carryExif(said, order.output)] : [];
+    return { steps: [talk(order), carryExif(`${output}/${CARRIER}`, order.output), ...behind] };
+  }
+  if (source !== 'tiff' && !isBehind) return { steps: [talk(order)] };
   return { steps: [carryExif(tiff, said), talk({ ...order, said })] };
 }
 
@@ -78,6 +83,7 @@ interface EditRequest {
   readonly output: string;
   readonly said?: string;
   readonly colours?: number | undefined;
+  readonly orientation?: number | undefined;
 }
 
 /** What libvips does to one picture, by what it finds in it. */
@@ -90,7 +96,7 @@ export const talk = (order: EditRequest): ConversationStep => ({
   ...(order.said === undefined ? {} : { beside: order.said }),
 });
 
-const requestOf = ({ source, target, options, colours }: EditRequest): Omit<ImageRequest, 'input' | 'output' | 'said'> => ({
+const requestOf = ({ source, target, options, colours, orientation }: EditRequest): Omit<ImageRequest, 'input' | 'output' | 'said'> => ({
   source,
   target,
   rotate: options.img_rotate,
@@ -106,6 +112,7 @@ const requestOf = ({ source, target, options, colours }: EditRequest): Omit<Imag
   strip: options.strip_metadata ?? false,
   pages: options.pages,
   colours,
+  orientation,
 });
 
 function cropOf({ img_crop_x: x, img_crop_y: y, img_crop_w: w, img_crop_h: h }: Options): ImageRequest['crop'] {

@@ -7,6 +7,19 @@ export const u16be = (bytes: Uint8Array, at: number): number => u8(bytes, at) * 
 export const u32le = (bytes: Uint8Array, at: number): number => u16le(bytes, at) + u16le(bytes, at + 2) * 0x1_0000;
 export const u32be = (bytes: Uint8Array, at: number): number => u16be(bytes, at) * 0x1_0000 + u16be(bytes, at + 2);
 
+/** How a TIFF, or EXIF, stores its numbers. @param head its first bytes */
+export function directoryNumbers(head: Uint8Array) {
+  const little = head[0] === 0x49;
+  const long = (bytes: Uint8Array, at = 0) => (little ? u32le(bytes, at) : u32be(bytes, at));
+  return {
+    short: (bytes: Uint8Array, at = 0) => (little ? u16le(bytes, at) : u16be(bytes, at)),
+    long,
+    // No file is larger than 2^53 bytes.
+    longer: (bytes: Uint8Array, at = 0) =>
+      little ? long(bytes, at) + long(bytes, at + 4) * 2 ** 32 : long(bytes, at) * 2 ** 32 + long(bytes, at + 4),
+  };
+}
+
 /** Whether `signature` (Latin-1, one byte per character) is at offset `at`. */
 export function has(bytes: Uint8Array, at: number, signature: string): boolean {
   if (at < 0 || at + signature.length > bytes.length) return false;

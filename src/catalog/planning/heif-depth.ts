@@ -27,8 +27,8 @@ function* boxesIn(file: Pieces, from: number, end: number): Generator<Box> {
 export function depthOfHeif(file: Pieces): number | undefined {
   const meta = boxesIn(file, 0, file.size).find(({ type }) => type === 'meta');
   // Version and flags come before its boxes.
-  const all = meta && boxesIn(file, meta.at + 4, meta.end).find(({ type }) => type === 'iprp');
-  const properties = all && boxesIn(file, all.at, all.end).find(({ type }) => type === 'ipco');
+  const described = meta && boxesIn(file, meta.at + 4, meta.end).find(({ type }) => type === 'iprp');
+  const properties = described && boxesIn(file, described.at, described.end).find(({ type }) => type === 'ipco');
   if (properties === undefined) return undefined;
   let depth = 0;
   for (const { type, at, end } of boxesIn(file, properties.at, properties.end)) {

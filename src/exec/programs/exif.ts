@@ -3,7 +3,7 @@
  * JPEG XL.
  *
  *   exif.ts FROM.tiff|CARRIER TO.tiff     adds it to a TIFF; the carrier, a PNG or JPEG of which nothing else is wanted, is removed
- *   exif.ts FROM.tiff TO.jpg              writes a JPEG of one pixel that carries it
+ *   exif.ts FROM.tiff|FROM.png TO.jpg     writes a JPEG of one pixel that carries it
  *   exif.ts FROM.png TO.jxl               adds it to a JPEG XL in a container, unless that has some
  *   exif.ts FROM.jxl TO.png|TO.jpg        adds it, unless that has some
  *
@@ -21,6 +21,7 @@ const [IPTC, RESOURCES] = [33_723, 34_377];
 /** Names of segments. */
 const [EXIF, PHOTOSHOP] = ['Exif\0\0', 'Photoshop 3.0\0'];
 const JPEG = Buffer.from([0xff, 0xd8]);
+const PNG = Buffer.from('\x89PNG', 'latin1');
 const NOTHING = Buffer.alloc(0);
 /** Grey, of one pixel, without the marker at its beginning. */
 const PIXEL = Buffer.from(
@@ -40,7 +41,7 @@ function main([from = '', to = '']: readonly string[]): void {
     const exif = withFile(from, 'r', exifInJxl);
     if (exif !== undefined) (to.endsWith('.png') ? addToPng : addToJpeg)(to, exif);
   } else if (to.endsWith('.jpg')) {
-    const said = withFile(from, 'r', saidInTiff);
+    const said = withFile(from, 'r', (read) => (read(0, 4).equals(PNG) ? saidInCarrier : saidInTiff)(read));
     writeFileSync(to, carrierOf(said));
   } else if (to.endsWith('.jxl')) {
     addToJxl(to, withFile(from, 'r', saidInCarrier));

@@ -24,7 +24,7 @@ export async function runTrial(
     const way = { engine, source: format, target: trial.target, options: {}, input, passwordFile: undefined };
     await runHop(
       { slot, stepper, judge, limits: tight },
-      { ...way, seen: {}, base, folder: join(base, 'hop'), signal, onProgress: () => {} },
+      { ...way, found: {}, base, folder: join(base, 'hop'), signal, onProgress: () => {} },
     );
   } finally {
     await slot.removeFolder(base).catch(() => {});

@@ -54,20 +54,34 @@ describe('a photo that the camera stored turned or mirrored', () => {
     }
   });
 
-  it.each([2, 3, 5, 6, 8])('of EXIF orientation %i in a PNG, too, and it is cropped as it is shown', async (orientation) => {
-    const file = await photoPng(await aFolder(), orientation);
-    expect((await readFile(file)).includes('eXIf')).toBe(true);
-    for (const target of ['bmp', 'jpg', 'pdf', 'heic', 'jxl', 'jp2', 'qoi']) {
-      if (orientation !== 6 && !['bmp', 'pdf'].includes(target)) continue;
-      await expectQuarters((await to(file, target)).path, target, target === 'pdf' ? 40 : 25).catch((error: unknown) => {
-        throw new Error(`${target}: ${error}`);
-      });
-    }
-    for (const target of ['bmp', 'psd', 'avif']) {
-      const [shown] = await decode((await to(file, target, { img_crop_w: `${WIDTH}`, img_crop_h: `${HEIGHT - 2}` })).path, target);
-      expect([target, shown?.width, shown?.height]).toEqual([target, WIDTH, HEIGHT - 2]);
-    }
-  });
+  it.each([
+    [2, false],
+    [3, true],
+    [5, true],
+    [6, false],
+    [6, true],
+    [8, true],
+  ])(
+    'of EXIF orientation %i in a PNG is upright, too (behind the pixels: %s), and cropped as it is shown',
+    async (orientation, isBehind) => {
+      const file = await photoPng(await aFolder(), orientation, isBehind);
+      const bytes = await readFile(file);
+      expect(bytes.indexOf('eXIf') > bytes.indexOf('IDAT')).toBe(isBehind);
+      for (const target of ['bmp', 'jpg', 'pdf', 'tiff', 'heic', 'jxl', 'jp2', 'qoi', 'avif']) {
+        if (orientation !== 6 && !['bmp', 'jpg', 'pdf'].includes(target)) continue;
+        const { path } = await to(file, target);
+        await expectQuarters(path, target, target === 'pdf' ? 40 : 25).catch((error: unknown) => {
+          throw new Error(`${target}: ${error}`);
+        });
+        if (['jpg', 'tiff', 'jxl', 'avif'].includes(target))
+          expect([target, (await readFile(path)).includes(ARTIST)]).toEqual([target, true]);
+      }
+      for (const target of ['bmp', 'psd', 'avif', 'jpg']) {
+        const [shown] = await decode((await to(file, target, { img_crop_w: `${WIDTH}`, img_crop_h: `${HEIGHT - 2}` })).path, target);
+        expect([target, shown?.width, shown?.height]).toEqual([target, WIDTH, HEIGHT - 2]);
+      }
+    },
+  );
 
   it('is not upright as it is stored: the judge is not blind', async () => {
     await expect(expectQuarters(await pixmap(await aFolder(), 6), 'ppm')).rejects.toThrow('not upright');

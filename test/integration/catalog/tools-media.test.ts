@@ -13,7 +13,8 @@ import { SOUNDS, VIDEOS } from '../../../src/catalog/tool-families/media.ts';
 import { tool as extraction } from '../../../src/catalog/tools/extract-audio-from-video.ts';
 import { fixtures as pictures } from '../../kit/fixtures/images.ts';
 import { fixtures } from '../../kit/fixtures/media.ts';
-import { photo } from '../../kit/fixtures/photos.ts';
+import { photo, photoPng } from '../../kit/fixtures/photos.ts';
+import { expectQuarters } from '../../kit/judges/quarters.ts';
 import { PITCHES, sceneOf } from '../../kit/scene.ts';
 import { type Service, startService } from '../../kit/service.ts';
 import { callTool, outputOf, type Sent } from '../../kit/tools.ts';
@@ -767,6 +768,11 @@ describe('gif-maker', () => {
     );
     const { width, height, delays } = await looked(path);
     expect([width, height, delays.length, new Set(delays)]).toEqual([96, 64, 12, new Set([5])]);
+  });
+
+  it.each([2, 3, 4, 5, 6, 7, 8])('stands a PNG upright that lies as EXIF %i says', async (orientation) => {
+    const lying = await photoPng(home, orientation, orientation % 2 === 0);
+    await expectQuarters((await made('gif-maker', [lying, await photo(home, 1)], { width: '96' })).path, 'gif', 60);
   });
 
   it('takes a hundred pictures', async () => {

@@ -175,7 +175,8 @@ describe(`a server that is killed ${AIMED.length + BLIND.length} times (SEED=${s
       expect(record).toMatchObject({ state: 'error', failure: { reason: 'engine_crashed' }, attempts: MAX_CLAIMS });
       expect(claims.get(id)).toBeGreaterThanOrEqual(MAX_CLAIMS);
     }
-    expect(states.get('done')?.length).toBeGreaterThan(0.9 * JOBS);
+    // Three slots, and as many deaths until a job is given up: one for each kill, at most.
+    expect(states.get('done')?.length).toBeGreaterThanOrEqual(JOBS - AIMED.length - BLIND.length);
     for (const phase of ['claimed', 'converting', 'uploading', 'finishing']) expect(killedIn.get(phase), phase).toBeGreaterThan(0);
 
     // One output for each job that is done, under the winner's key, and nothing else.

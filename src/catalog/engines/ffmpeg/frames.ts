@@ -42,12 +42,19 @@ export function planFrames({ sources, fps, width, output, scratch }: Order): Pla
   };
 }
 
+/** Filters for the orientations of EXIF from 2 on, as FFmpeg does not read them in a PNG. */
+const TURNS = ['hflip', 'hflip,vflip', 'vflip', 'transpose=cclock_flip', 'transpose=clock', 'transpose=clock_flip', 'transpose=cclock'];
+
+/** What the judge has found in a PNG. */
+const orientationOf = ({ facts }: ToolSource): number | undefined => facts['orientation'] as number | undefined;
+
 /** The sides as displayed, after rotation. */
-function sidesOf({ facts }: ToolSource): Pick<VideoStream, 'width' | 'height'> {
-  const stream = mediaOf(facts).video[0];
+function sidesOf(source: ToolSource): Pick<VideoStream, 'width' | 'height'> {
+  const stream = mediaOf(source.facts).video[0];
   if (stream === undefined) throw conversionFailed('corrupt_input');
   const { width, height, upended } = stream;
-  return upended ? { width: height, height: width } : { width, height };
+  const orientation = orientationOf(source);
+  return (orientation === undefined ? upended : orientation >= 5) ? { width: height, height: width } : { width, height };
 }
 
 /** Fits the picture into the frame, with transparency on white. */
@@ -55,16 +62,18 @@ function frame(source: ToolSource, { width, height }: Pick<VideoStream, 'width' 
   const sides = sidesOf(source);
   const scale = Math.min(width / sides.width, height / sides.height);
   const [wide, high] = [Math.max(1, Math.round(sides.width * scale)), Math.max(1, Math.round(sides.height * scale))];
+  const orientation = orientationOf(source);
+  const turn = TURNS[(orientation ?? 1) - 2];
   const filter = [
     // `drawbox` on a split frame would be shorter, and crashes FFmpeg 5.1.
     `color=white:s=${wide}x${high}:r=1[white]`,
-    `[0:v]format=rgba,scale=${wide}:${high}:flags=lanczos,setsar=1[ink]`,
+    `[0:v]${turn === undefined ? '' : `${turn},`}format=rgba,scale=${wide}:${high}:flags=lanczos,setsar=1[ink]`,
     `[white][ink]overlay=format=rgb,format=rgb24,pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2:black`,
   ].join(';');
   return command({
     task: { source: source.format, input: source.path },
     // Not `-err_detect explode`: it would also detect truncated JPEGs, but refuses every TIFF with an orientation.
-    timeline: { args: ['-xerror'], progress: () => undefined },
+    timeline: { args: ['-xerror', ...(orientation === undefined ? [] : ['-noautorotate'])], progress: () => undefined },
     encode: ['-filter_complex', filter, ...ONE_PICTURE],
     to,
   });

@@ -55,8 +55,8 @@ export interface Unread {
   readonly said?: readonly string[];
 }
 
-/** ImageMagick's names for EXIF's orientations, from 1 on. */
-const ORIENTATIONS = ['TopLeft', 'TopRight', 'BottomRight', 'BottomLeft', 'LeftTop', 'RightTop', 'RightBottom', 'LeftBottom'] as const;
+/** ImageMagick's names for EXIF's orientations from 2 on. */
+const ORIENTATIONS = ['TopRight', 'BottomRight', 'BottomLeft', 'LeftTop', 'RightTop', 'RightBottom', 'LeftBottom'] as const;
 
 /** Arguments that read and edit the picture and convert it to sRGB, and its size in px. */
 export function readAndEdit({ source, input, options, facts }: Task, indices: readonly number[], { means = [], said = [] }: Unread = {}) {
@@ -72,7 +72,7 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
     density: undefined,
   };
   const edited = edits(frame, options);
-  const orientation = ORIENTATIONS[Number(facts['orientation'] ?? 0) - 1];
+  const orientation = ORIENTATIONS[Number(facts['orientation'] ?? 1) - 2];
   return {
     width: edited.width,
     height: edited.height,

@@ -103,11 +103,15 @@ const dotsPerInch = (resolution: number, units: string | undefined): number | un
 /** @param density pixels per inch, as a file states it @returns undefined where it is unlikely */
 export const likelyDensity = (density: number): number | undefined => (density >= 36 && density <= 1200 ? density : undefined);
 
-/** @param facts with `orientation` where EXIF says it that ImageMagick 6 does not read */
+/** With what the judge has found, and the inspection has not: how a PNG lies, and how deep a HEIC or AVIF is. */
 export function framesOf(facts: Facts): readonly Frame[] {
   const frames = (facts['frames'] as readonly Frame[] | undefined) ?? [];
-  const orientation = Number(facts['orientation'] ?? 1);
-  return orientation === 1 ? frames : frames.map((frame) => ({ ...frame, upright: false, onItsSide: orientation >= 5 }));
+  const [orientation, depth] = [facts['orientation'], facts['depth']].map((fact) => (fact === undefined ? undefined : Number(fact)));
+  return frames.map((frame) => ({
+    ...frame,
+    ...(orientation === undefined ? {} : { upright: orientation === 1, onItsSide: orientation >= 5 }),
+    ...(depth === undefined ? {} : { shallow: depth <= 8 }),
+  }));
 }
 
 /** @returns its sides as it is shown, px @throws Failure `input_limit` */

@@ -49,7 +49,7 @@ export function* look(session: Session, request: ImageRequest): Talk<OpenedFirst
 /** @param which page or frames; the first without it @throws PictureRefusal */
 export function* openAgain(
   session: Session,
-  { source, input, cut = false, colours }: ImageRequest,
+  { source, input, cut = false, colours, orientation }: ImageRequest,
   which: { page?: number; n?: number },
 ): Talk<OpenedFirst> {
   const known = LOADERS[source];
@@ -59,6 +59,10 @@ export function* openAgain(
     session.run(loader, { filename: input, access: 'sequential', 'fail-on': cut ? 'none' : 'error', ...(paged && which), ...properties });
   let image = open({});
   let header = yield* session.look(image);
+  if (orientation !== undefined) {
+    image = session.meta(image, { orientation });
+    header = yield* session.look(image);
+  }
   if (colours !== undefined && header.bands > colours) {
     image = session.run('extract_band', { in: image, band: 0, n: colours });
     header = yield* session.look(image);

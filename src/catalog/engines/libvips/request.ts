@@ -34,6 +34,8 @@ export interface ImageRequest {
   readonly pages?: readonly (readonly [number, number])[] | undefined;
   /** Bands that are its colour, where others follow that are neither that nor opacity; unset: the file says what each is. */
   readonly colours?: number | undefined;
+  /** As EXIF says it, where libvips does not read that. */
+  readonly orientation?: number | undefined;
 }
 
 export interface TextMark {

@@ -1,0 +1,19 @@
+/** Looks through a file before an engine gets it, for what no engine may decode and for what their inspections do not find. */
+import type { Facts } from '../engine.ts';
+import { boundFrames } from './frames.ts';
+import { depthOfHeif } from './heif-depth.ts';
+import type { Pieces } from './pieces.ts';
+import { exifOfPng } from './png.ts';
+
+const FINDS: Readonly<Record<string, (file: Pieces) => Facts>> = {
+  png: exifOfPng,
+  apng: exifOfPng,
+  heic: (file) => ({ depth: depthOfHeif(file) }),
+  avif: (file) => ({ depth: depthOfHeif(file) }),
+};
+
+/** @returns facts for the plan of whichever engine reads the file first @throws Failure `input_limit` for too many frames or pages */
+export function lookThrough(format: string, file: Pieces): Facts {
+  boundFrames(format, file);
+  return FINDS[format]?.(file) ?? {};
+}
