@@ -296,7 +296,9 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     return { identifyWith: (text) => identify('::1', text.slice(0, 32_768)) };
   },
   'catalog/looks/bytes.ts': (module) => ({
-    ...Object.fromEntries(['u8', 'u16le', 'u16be', 'u32le', 'u32be', 'has', 'asBuffer'].map((name) => [name, NOT_FOREIGN])),
+    ...Object.fromEntries(
+      ['u8', 'u16le', 'u16be', 'u32le', 'u32be', 'directoryNumbers', 'has', 'asBuffer'].map((name) => [name, NOT_FOREIGN]),
+    ),
     latin1: bytes((read) => as3(module['latin1'])(read, 0, read.length)),
     find: bytes((read) => as2(module['find'])(read, 'hdlr')),
   }),
