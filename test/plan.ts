@@ -38,6 +38,7 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/catalog/options-pages.test.ts': 5,
   'test/integration/catalog/options-sound.test.ts': 6,
   'test/integration/catalog/pdfa.test.ts': 4,
+  'test/integration/catalog/rare-tiffs.test.ts': 4,
   'test/integration/catalog/real-files.test.ts': 4,
   'test/integration/catalog/real-recordings.test.ts': 5,
   'test/integration/catalog/tools-images.test.ts': 5,
