@@ -6,8 +6,6 @@ comma := ,
 # TOOLCHAINS=image,pdf installs and serves only these.
 export TOOLCHAINS ?=
 LISTS := $(if $(TOOLCHAINS),$(patsubst %,images/%/packages.txt,$(subst $(comma), ,$(TOOLCHAINS))),$(wildcard images/*/packages.txt))
-PACKAGES = { echo libatomic1; command -v cc >/dev/null || printf 'gcc\nlibc6-dev\n'; }
-INSTALL = scripts/install-packages --for 'converters, what Node needs, a compiler for the launcher' $(LISTS) -
 UNKNOWN := $(filter-out $(wildcard images/*/packages.txt),$(LISTS))
 ifneq ($(UNKNOWN),)
 $(error TOOLCHAINS: there is no toolchain $(patsubst images/%/packages.txt,%,$(UNKNOWN)); there are: $(patsubst images/%/packages.txt,%,$(wildcard images/*/packages.txt)))
@@ -23,16 +21,18 @@ run: start ## Serves on http://localhost:8080 (PORT and DATA_DIR change it, TOOL
 	@# Beside the service, which need not wait for it.
 	@(nice -n 19 scripts/security-updates $(LISTS) &) ; exec scripts/filemill local
 
-# Debian's packages, and beside them what needs Node alone: either takes a minute or two.
-start: ## Installs what is missing to serve, and does not serve
+# Debian's packages, and beside them what needs Node alone, $(1): either takes a minute or two.
+define install
 	@[ -d node_modules ] || echo "  beside Debian's packages, and shown after them: Node and its libraries"
-	@$(PACKAGES) | scripts/beside 'scripts/setup-node; scripts/build-web; scripts/build-command; scripts/setup-models' $(INSTALL)
+	@{ echo libatomic1; command -v cc >/dev/null || printf 'gcc\nlibc6-dev\n'; } | scripts/beside '$(1)' scripts/install-packages --for 'converters, what Node needs, a compiler for the launcher' $(LISTS) -
 	@scripts/build-launcher && scripts/build-native
+endef
+
+start: ## Installs what is missing to serve, and does not serve
+	$(call install,scripts/setup-node; scripts/build-web; scripts/build-command; scripts/setup-models)
 
 setup: ## Installs what is missing to serve, to test and to check: Node and libraries, the launcher, the page, the converters
-	@[ -d node_modules ] || echo "  beside Debian's packages, and shown after them: Node and its libraries"
-	@$(PACKAGES) | scripts/beside 'scripts/setup-node --dev; scripts/build-web; scripts/build-command' $(INSTALL)
-	@scripts/build-launcher && scripts/build-native
+	$(call install,scripts/setup-node --dev; scripts/build-web; scripts/build-command)
 
 node:
 	@scripts/setup-node --dev

@@ -3,6 +3,7 @@ import { conversionFailed } from '../../errors.ts';
 import { type Engine, everyPair, type ProcessStep, type Step, type Task } from '../engine.ts';
 import { PNG } from '../known-good.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
+import { orientationOf } from '../planning/png.ts';
 import { command, ONE_PICTURE, tags } from './ffmpeg/command.ts';
 import { explain } from './ffmpeg/explain.ts';
 import { probePicture, readProbe } from './ffmpeg/probe.ts';
@@ -106,7 +107,7 @@ function write({ source, target, options, input, scratch, output, facts }: Task)
   const folder = `${scratch}/plain`;
   const plain = `${folder}/plain.png`;
   return [
-    { ...talk({ source, target, options, input, output: plain, orientation: facts['orientation'] as number | undefined }), output: folder },
+    { ...talk({ source, target, options, input, output: plain, orientation: orientationOf(facts) }), output: folder },
     command({
       task: { source: 'png', input: plain },
       timeline: WHOLE,

@@ -4,6 +4,7 @@ import { PNG } from '../known-good.ts';
 import { SHOWN } from '../options/edits.ts';
 import { type Options, PICTURE_EDITS } from '../options/options.ts';
 import { CARRIER, carryExif, EXIF } from '../planning/exif.ts';
+import { orientationOf } from '../planning/png.ts';
 import { conversationAbout } from './libvips/convert.ts';
 import type { ImageRequest } from './libvips/request.ts';
 
@@ -61,8 +62,7 @@ export const engine: Engine = {
  * @param tiff the source, if it is a TIFF: what it says in EXIF @param colours see `ImageRequest`
  */
 export function pictured({ source, target, options, input, output, scratch, facts }: Task, tiff = input, colours?: number): Plan {
-  const orientation = facts['orientation'] as number | undefined;
-  const order = { source, target, options, input, output: `${output}/result.${target}`, colours, orientation };
+  const order = { source, target, options, input, output: `${output}/result.${target}`, colours, orientation: orientationOf(facts) };
   if (options.strip_metadata || target === 'gif') return { steps: [talk(order)] };
   const said = `${scratch}/said.jpg`;
   const isBehind = facts['exifBehind'] === true;

@@ -34,6 +34,9 @@ export function exifOfPng(file: Pieces): Facts {
   return {};
 }
 
+/** @param facts as `exifOfPng` has found them, or those of another format, of which nothing has to be found @returns 1 to 8 */
+export const orientationOf = ({ orientation }: Facts): number | undefined => orientation as number | undefined;
+
 /** Bytes. It is in the first directory, which programs write first. */
 const MOST_EXIF = 16 * 1024;
 const [ORIENTATION, LONG] = [0x0112, 4];

@@ -2,6 +2,7 @@
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import { MAX_SIDE } from '../../bounds.ts';
 import type { Plan, ProcessStep } from '../../engine.ts';
+import { orientationOf } from '../../planning/png.ts';
 import type { ToolSource } from '../../tool.ts';
 import { command, ONE_PICTURE } from './command.ts';
 import { mediaOf, type VideoStream } from './streams.ts';
@@ -45,15 +46,12 @@ export function planFrames({ sources, fps, width, output, scratch }: Order): Pla
 /** Filters for the orientations of EXIF from 2 on, as FFmpeg does not read them in a PNG. */
 const TURNS = ['hflip', 'hflip,vflip', 'vflip', 'transpose=cclock_flip', 'transpose=clock', 'transpose=clock_flip', 'transpose=cclock'];
 
-/** What the judge has found in a PNG. */
-const orientationOf = ({ facts }: ToolSource): number | undefined => facts['orientation'] as number | undefined;
-
 /** The sides as displayed, after rotation. */
-function sidesOf(source: ToolSource): Pick<VideoStream, 'width' | 'height'> {
-  const stream = mediaOf(source.facts).video[0];
+function sidesOf({ facts }: ToolSource): Pick<VideoStream, 'width' | 'height'> {
+  const stream = mediaOf(facts).video[0];
   if (stream === undefined) throw conversionFailed('corrupt_input');
   const { width, height, upended } = stream;
-  const orientation = orientationOf(source);
+  const orientation = orientationOf(facts);
   return (orientation === undefined ? upended : orientation >= 5) ? { width: height, height: width } : { width, height };
 }
 
@@ -62,7 +60,7 @@ function frame(source: ToolSource, { width, height }: Pick<VideoStream, 'width' 
   const sides = sidesOf(source);
   const scale = Math.min(width / sides.width, height / sides.height);
   const [wide, high] = [Math.max(1, Math.round(sides.width * scale)), Math.max(1, Math.round(sides.height * scale))];
-  const orientation = orientationOf(source);
+  const orientation = orientationOf(source.facts);
   const turn = TURNS[(orientation ?? 1) - 2];
   const filter = [
     // `drawbox` on a split frame would be shorter, and crashes FFmpeg 5.1.

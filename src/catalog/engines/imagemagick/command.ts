@@ -2,6 +2,7 @@
 
 import type { EngineWarning, Facts, Task } from '../../engine.ts';
 import { choosePages } from '../../options/pages.ts';
+import { orientationOf } from '../../planning/png.ts';
 import { READERS } from './coders.ts';
 import { edits } from './edits.ts';
 import { type Frame, framesOf, IMAGEMAGICK_LIMITS } from './inspect.ts';
@@ -72,7 +73,7 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
     density: undefined,
   };
   const edited = edits(frame, options);
-  const orientation = ORIENTATIONS[Number(facts['orientation'] ?? 1) - 2];
+  const orientation = ORIENTATIONS[(orientationOf(facts) ?? 1) - 2];
   return {
     width: edited.width,
     height: edited.height,

@@ -2,6 +2,7 @@
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import { MAX_FRAMES, MAX_PHOTO_PIXELS, MAX_PIXELS, MAX_PIXELS_TOGETHER } from '../../bounds.ts';
 import type { Binary, Facts, ProcessStep } from '../../engine.ts';
+import { orientationOf } from '../../planning/png.ts';
 import { READERS } from './coders.ts';
 
 /**
@@ -106,7 +107,8 @@ export const likelyDensity = (density: number): number | undefined => (density >
 /** With what the judge has found, and the inspection has not: how a PNG lies, and how deep a HEIC or AVIF is. */
 export function framesOf(facts: Facts): readonly Frame[] {
   const frames = (facts['frames'] as readonly Frame[] | undefined) ?? [];
-  const [orientation, depth] = [facts['orientation'], facts['depth']].map((fact) => (fact === undefined ? undefined : Number(fact)));
+  const orientation = orientationOf(facts);
+  const depth = facts['depth'] as number | undefined;
   return frames.map((frame) => ({
     ...frame,
     ...(orientation === undefined ? {} : { upright: orientation === 1, onItsSide: orientation >= 5 }),
