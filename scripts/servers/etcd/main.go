@@ -1,4 +1,4 @@
-// etcd as its project builds it, from a module of its own so that its versions mix with nobody's.
+// etcd as its project builds it, of the version whose client Kubernetes has: so they compile what they share once.
 package main
 
 import (
