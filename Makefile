@@ -12,7 +12,7 @@ $(error TOOLCHAINS: there is no toolchain $(patsubst images/%/packages.txt,%,$(U
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help start setup node web command launcher launcher-cross test-tools servers test-servers checked run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
+.PHONY: help start setup node web command launcher launcher-cross test-tools servers test-servers checked run generate check verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -92,26 +92,30 @@ e2e: ## Runs `make run` on a bare Debian 12, installs the chart on a real cluste
 	@scripts/e2e $(PARTS)
 
 generate: node ## Writes every file that is derived from others
-	@node scripts/generate.ts
+	@node scripts/generate.ts && node scripts/regular-expressions.ts --write
 
-verify: node ## Checks format, lint, types, generated files, regular expressions, the architecture and the list of what was proved
+# EXPRESSIONS=--all judges regular expressions again that were found safe.
+check: node
 	@echo "verify: format and lint" && biome check --error-on-warnings .
 	@echo "verify: types" && tsc -p . && tsc -p web
 	@echo "verify: generated files" && node scripts/generate.ts --check
-	@echo "verify: regular expressions" && node scripts/regular-expressions.ts
+	@echo "verify: regular expressions" && node scripts/regular-expressions.ts $(EXPRESSIONS)
+
+verify: check ## Checks format, lint, types, generated files, regular expressions, the architecture and the list of what was proved
 	@echo "verify: architecture, and that what is offered was proved" && vitest run --reporter=dot test/architecture.test.ts test/unit/proved.test.ts
 
-test: ## verify, then some tests of each feature, drawn by the commit, on real servers, real converters and real files
+test: ## What verify checks, then some tests of each feature, drawn by the commit, on real servers, real converters and real files
 	@$(MAKE) --no-print-directory --jobs=2 test-servers checked
 	@node scripts/test.ts
 
+test-all: export EXPRESSIONS := --all
 test-all: ## The same with every test: all hostile files, faults and kills
 	@$(MAKE) --no-print-directory --jobs=2 servers checked
 	@node scripts/test.ts --all
 
-# One after another, while Go compiles servers beside them.
+# One after another, while Go compiles servers beside them. What verify runs of the tests comes with all of them.
 checked:
-	@MAKEFLAGS= $(MAKE) --no-print-directory setup test-tools verify
+	@MAKEFLAGS= $(MAKE) --no-print-directory setup test-tools check
 
 unit: node launcher ## Tests that start no server: a minute
 	@vitest run test/unit test/architecture.test.ts

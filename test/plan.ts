@@ -34,11 +34,11 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/catalog/charsets.test.ts': 6,
   'test/integration/catalog/photoshop.test.ts': 3,
   'test/integration/catalog/models.test.ts': 3,
-  'test/integration/catalog/options-images.test.ts': 6,
+  'test/integration/catalog/options-images.test.ts': 12,
   'test/integration/catalog/options-pages.test.ts': 5,
   'test/integration/catalog/options-sound.test.ts': 6,
   'test/integration/catalog/pdfa.test.ts': 4,
-  'test/integration/catalog/rare-tiffs.test.ts': 4,
+  'test/integration/catalog/rare-tiffs.test.ts': 12,
   'test/integration/catalog/real-files.test.ts': 4,
   'test/integration/catalog/real-recordings.test.ts': 5,
   'test/integration/catalog/tools-images.test.ts': 5,
@@ -48,7 +48,7 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/page/brush.test.ts': 6,
   'test/integration/page/page.test.ts': 6,
   'test/integration/catalog/tools-media.test.ts': 8,
-  'test/integration/catalog/tools-pdf.test.ts': 5,
+  'test/integration/catalog/tools-pdf.test.ts': 8,
   'test/integration/catalog/webpage.test.ts': 3,
 
   // What a client may do, and each way in which it is refused.
