@@ -61,9 +61,9 @@ test-tools:
 	@scripts/setup-verapdf
 
 servers:
-	@scripts/build-servers prometheus
+	@scripts/build-servers helm kstatus kwok prometheus
 
-# Those that `make test` needs.
+# Those that `make test` always needs: scripts/test.ts builds others that a drawn test starts.
 test-servers:
 	@scripts/build-servers
 

@@ -46,7 +46,7 @@ export function chartFiles(): Record<string, string> {
 /** `manifests/install.yaml`, for those without Helm; nothing where Helm is not built. Called when the chart's other files are written. */
 export function installFile(): Record<string, string> {
   if (!existsSync(HELM)) {
-    console.log('  manifests/install.yaml is left as it is: scripts/build-servers builds the Helm that makes it');
+    console.log('  manifests/install.yaml is left as it is: scripts/build-servers helm builds the Helm that makes it');
     return {};
   }
   const values = 'manifests/install-values.yaml';

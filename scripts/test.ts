@@ -5,11 +5,12 @@
  *   test.ts --all      every test; with DRAW=n, of each feature a quarter of the files, and of long tables one row in n
  *   test.ts FILE …     these files, whole
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { relative } from 'node:path';
 import { leftOut } from '../test/plan.ts';
+import { serversFor } from './test-servers.ts';
 
 /** What is read of Vitest's JSON report (https://vitest.dev/guide/reporters#json-reporter). */
 interface Report {
@@ -54,13 +55,25 @@ const args = options.filter((option) => option !== '--all');
 /** In a run of all files, one in so many rows of the long tables runs. */
 const tableShare = options.includes('--all') ? Number(process.env['DRAW'] || 1) : 0;
 const seed = args.length > 0 || tableShare === 1 ? '' : process.env['TEST_SEED'] || commit();
-const without =
-  seed === '' ? [] : leftOut(globSync('test/{cluster,integration}/**/*.test.ts'), tableShare, seed).map((path) => `--exclude=${path}`);
+const undrawn = seed === '' ? [] : leftOut(globSync('test/{cluster,integration}/**/*.test.ts'), tableShare, seed);
+const without = undrawn.map((path) => `--exclude=${path}`);
 if (seed !== '') {
   const [share, rows] = tableShare > 0 ? ['a quarter', `at least one row in ${tableShare}`] : ['a sixteenth', 'a few rows'];
   console.log(`tests: of each feature ${share} of the files, of long tables ${rows}, by TEST_SEED=${seed}; make test-all runs every test`);
 }
 mkdirSync('.cache', { recursive: true });
+// `make test-all` has built them.
+if (tableShare === 0) buildServers();
+
+function buildServers(): void {
+  const drawn = globSync(args.length > 0 ? args : 'test/**/*.test.ts').filter(
+    (path) => path.endsWith('.test.ts') && !undrawn.includes(path),
+  );
+  const { status } = spawnSync('scripts/build-servers', serversFor(drawn), { stdio: 'inherit' });
+  if (status === 0) return;
+  console.log('the servers that these tests need could not be built\n0 passed, 1 failed');
+  process.exit(1);
+}
 
 /** Outside of a checkout every run draws the same. */
 function commit(): string {

@@ -49,7 +49,7 @@ const TABLE = {
 /** Why a job failed: the finer half of `CONVERSION_FAILED`, in `details.reason`. */
 const REASONS = {
   corrupt_input: 'The file is damaged or not what it claims to be.',
-  unsupported_variant: 'The file is of a variant of its format that this service does not convert.',
+  unsupported_variant: 'The file uses a variant of its format that this service does not convert.',
   password_unreadable: "The service can no longer decrypt the file's password, because its key was changed: send the file again.",
   password_required:
     'The file is encrypted: send its password in the field "password", or remove the password of a PDF first, with unlock-pdf.',
@@ -62,7 +62,7 @@ const REASONS = {
   memory: 'The conversion exceeded its memory limit.',
   engine_crashed: 'The conversion program crashed on this file.',
   engine_missing: 'The program that this conversion needs is not installed.',
-  model_not_installed: 'What this file needs is done by a model that is not installed on this server.',
+  model_not_installed: 'This file needs a model that is not installed on this server.',
   unsupported_mime: 'The service does not support this file type.',
   no_file: 'The file is empty.',
   invalid_format: 'This file cannot be converted to the target format.',

@@ -1,4 +1,4 @@
-/** The most that one file may have, whatever reads it. Programs of `exec/programs`, which run apart, repeat some: `test/unit/bounds.test.ts` compares them. */
+/** The most that one file may have, whatever reads it. Programs of `exec/programs` import this, too; one in Python repeats a bound, and a test compares it. */
 
 /** Pixels of one picture, page or frame. */
 export const MAX_PIXELS = 100_000_000;

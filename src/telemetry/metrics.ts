@@ -164,7 +164,7 @@ export function createMetrics(): Metrics {
   });
   const refusedDevices = new Counter({
     name: 'filemill_worker_device_refusals_total',
-    help: 'Steps for which a program could not use its device, such as for want of room, so that the processor did the work',
+    help: 'Steps whose program could not use its device, for example because its memory was full, so that the processor did the work',
     labelNames: ['toolchain'],
     registers,
   });

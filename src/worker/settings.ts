@@ -191,6 +191,6 @@ export const workerSettings = (cores: number) =>
       .int()
       .min(0)
       .default(8_000)
-      .describe('How long running conversions may continue after SIGTERM or Ctrl-C before their orders are released, ms'),
+      .describe('How long running conversions may continue after SIGTERM or Ctrl-C before their orders go back to the queue, ms'),
   });
 export type WorkerSettings = z.infer<ReturnType<typeof workerSettings>>;

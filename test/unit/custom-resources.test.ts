@@ -70,9 +70,12 @@ it.each([
 ])('the quantity %s is %d', (text, value) => expect(amountOf(text)).toBe(value));
 
 describe('the examples', () => {
-  it('are what the contracts say', () => {
-    for (const { object } of examples('pools')) ToolchainPool.parse(object);
-    for (const { object } of examples('jobs')) ConversionJob.parse(object);
+  it.each(examples('pools'))('$file is a pool as the contract says', ({ object }) => {
+    expect(ToolchainPool.safeParse(object).error).toBeUndefined();
+  });
+
+  it.each(examples('jobs'))('$file is a job as the contract says', ({ object }) => {
+    expect(ConversionJob.safeParse(object).error).toBeUndefined();
   });
 
   it('have a pool for every toolchain', () => {

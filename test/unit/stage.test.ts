@@ -4,14 +4,14 @@ import { appendFileSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { stage } from '../../src/exec/confine/stage.ts';
+import { SHARED, stage } from '../../src/exec/confine/stage.ts';
 
 const root = join(import.meta.dirname, '../..');
 let checkout: string;
 beforeEach(() => {
   checkout = mkdtempSync(join(tmpdir(), 'filemill-stage-'));
   execFileSync('chmod', ['755', checkout]);
-  for (const path of ['src/exec/programs', 'src/catalog/looks/wide.ts', 'package.json', 'package-lock.json'])
+  for (const path of ['src/exec/programs', ...SHARED, 'package.json', 'package-lock.json'])
     cpSync(join(root, path), join(checkout, path), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
 });

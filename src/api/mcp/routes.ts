@@ -12,7 +12,8 @@ import { serveCard } from './protocol/card.ts';
 import { type Arrived, type Exchanges, exchanges, isStream } from './protocol/exchange.ts';
 import { checkHosts } from './protocol/hosts.ts';
 import { INVALID_REQUEST, idOf, Malformed, refusalOf, refuse, rememberId } from './protocol/refusal.ts';
-import { ownTools, type Served } from './tools/surface.ts';
+import type { Served } from './protocol/served.ts';
+import { ownTools } from './surface.ts';
 
 /** The one version with batches had no header to name it. */
 const VERSION_WITH_BATCHES = '2025-03-26';

@@ -41,7 +41,11 @@ export const optionTexts: Readonly<Record<FormOption, OptionText>> = {
   video_width: { means: 'Width. Alone it keeps the aspect ratio.', where: VIDEO },
   video_height: { means: 'Height. Alone it keeps the aspect ratio.', where: VIDEO },
   video_fps: { means: 'Frame rate. Default: the source’s.', where: VIDEO },
-  start_time: { means: 'Start of the part to keep; of a video that becomes a picture, its frame.', preset: '0', where: RECORDING },
+  start_time: {
+    means: 'Start of the part to keep. Where a video becomes a picture: the time of its frame.',
+    preset: '0',
+    where: RECORDING,
+  },
   end_time: { means: 'End of the part to keep. Default: the end.', where: RECORDING },
   track: { means: 'Audio track, from 1 on.', preset: 1, where: 'audio and video that become audio' },
   dpi: { means: 'Resolution at which pages are rendered, dots per inch.', preset: 150, where: 'PDF pages and SVG that become pictures' },

@@ -41,7 +41,7 @@ interface Failed {
 }
 
 /** Why Kubernetes creates no pods for a pool's Jobs, and until when that answer is reused, ms since the epoch. */
-interface Refusal {
+export interface Refusal {
   readonly message: string | undefined;
   readonly until: number;
 }

@@ -55,7 +55,7 @@ export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memor
 
   const template = templateOf(pool, deps.natsServers);
   const jobs = deps.live.of(`${namespace}/${name}`);
-  await readRefusal(deps, jobs, namespace, memory, now);
+  memory.readRefusal(await readRefusal(deps, jobs, namespace, memory, now));
   const heartbeats = deps.heartbeatsOf(name);
   const demand = await deps.demandOf(name);
   // NATS may have been restored from a backup without this stream: declare the pool again.

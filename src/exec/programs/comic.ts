@@ -8,13 +8,12 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { MAX_PAGES } from '../../catalog/bounds.ts';
 import { kindOf } from './comic/kinds.ts';
 import { answering } from './values/answer.ts';
 import { beyond, Unfit } from './values/value.ts';
 import { unpackedEntry, type ZipEntry, zipEntries } from './zip.ts';
 
-/** The catalogue has the same bound: `test/unit/bounds.test.ts`. */
-const MAX_PAGES = 2000;
 /** Bytes of all pictures together, unpacked. */
 const MOST_BYTES = 512 << 20;
 

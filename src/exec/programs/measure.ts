@@ -9,6 +9,7 @@
  * in the first bytes of streams. If a command fails, exits with its status.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { MAX_PAGES } from '../../catalog/bounds.ts';
 import { type Drawn, drawnBy } from './measure/forms.ts';
 import { type Content, listObjects, type PdfListing, type Stream } from './measure/objects.ts';
 import { pixelsOf } from './measure/pictures.ts';
@@ -16,8 +17,6 @@ import { decrypt, dumpStreams, type Pdf, run } from './measure/qpdf.ts';
 
 /** Content that is looked through for forms, as stored: a file that has more has earned more time by its size. */
 const MOST_CONTENT_BYTES = 4 << 20;
-/** The catalog refuses more. */
-const MAX_PAGES = 2000;
 
 async function main([input = '', passwordFile]: readonly string[]): Promise<void> {
   const folder = mkdtempSync(`${process.cwd()}/measure-`);

@@ -8,6 +8,7 @@
  * `inspect` prints a line of JSON: `{"width", "height"}`, px; of a Photoshop file also what `photoshopFacts` says. Where a picture is refused, the answer says why.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { MAX_PIXELS } from '../../catalog/bounds.ts';
 import { calsHeader, tiffOfCals } from './raster/cals.ts';
 import { decodeDds, surfaceOf } from './raster/dds.ts';
 import { decodeFits, pictureIn } from './raster/fits.ts';
@@ -17,9 +18,6 @@ import { decodePhotoshop, photoshopFacts, photoshopHead } from './raster/psd.ts'
 import { canvasOf, decodeXcf } from './raster/xcf.ts';
 import { answering } from './values/answer.ts';
 import { beyond } from './values/value.ts';
-
-/** Pixels of one picture. The catalog refuses more. */
-const MAX_PIXELS = 100_000_000;
 
 interface Reader {
   readonly size: (bytes: Buffer) => { readonly width: number; readonly height: number };

@@ -11,11 +11,8 @@
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { MAX_PAGES, MAX_PIXELS } from '../../catalog/bounds.ts';
 
-/** Px of one page's picture. A poster is read at a lower resolution than requested, rather than not at all. */
-const MAX_PIXELS = 100_000_000;
-/** The catalog refuses more. */
-const MAX_PAGES = 2000;
 const POINTS_PER_INCH = 72;
 
 const [input = '', output = '', scratch = '', language = '', dpi = '', unit = '1'] = process.argv.slice(2);

@@ -14,8 +14,8 @@ import { natsSignals } from '../../signals/nats.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { openUploads } from '../../uploads/nats.ts';
 import { uploadsOver } from '../../uploads/uploads.ts';
-import { limitsOver } from '../limits.ts';
 import { CannotStart } from '../process/cannot-start.ts';
+import { limitsOver } from '../process/limits.ts';
 import type { UnreadableOf } from '../process/unreadable.ts';
 import { openPools } from './pools.ts';
 

@@ -19,7 +19,7 @@ import { openQueue } from '../../queue/sqlite.ts';
 import { openUploads } from '../../uploads/sqlite.ts';
 import type { UploadStore } from '../../uploads/store.ts';
 import { type Uploads, uploadsOver } from '../../uploads/uploads.ts';
-import { limitsOver } from '../limits.ts';
+import { limitsOver } from '../process/limits.ts';
 import type { UnreadableOf } from '../process/unreadable.ts';
 import { keyFile, lockFolder, openFolder } from './data-dir.ts';
 

@@ -15,7 +15,7 @@ import { nameServers } from '../../../src/fetch/resolve.ts';
 import { egressSettings, fetchSettings } from '../../../src/fetch/settings.ts';
 import { openS3 } from '../../../src/objects/s3/store.ts';
 
-import { fetchingFor } from '../../../src/roles/fetch.ts';
+import { fetchingFor } from '../../../src/roles/process/fetch.ts';
 import { type Minio, type MinioSettings, startMinio } from '../../kit/minio.ts';
 
 const MOST = 64 << 20;

@@ -8,10 +8,10 @@ import { until } from './until.ts';
 
 const BIN = join(import.meta.dirname, '../../../.cache/bin');
 
-/** @throws when `scripts/build-servers` has not been run */
+/** @throws when `scripts/build-servers` has not built it */
 export function program(name: string): string {
   const path = join(BIN, name);
-  if (!existsSync(path)) throw new Error(`there is no ${name}: scripts/build-servers makes it`);
+  if (!existsSync(path)) throw new Error(`there is no ${name}: scripts/build-servers ${name} makes it`);
   return path;
 }
 

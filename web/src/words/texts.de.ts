@@ -29,7 +29,7 @@ export const texts: CatalogTexts = {
     'Constant rate factor: lower is better. Default: copied where possible, or 23.':
       'Gleichbleibende Qualität: weniger ist besser. Ohne Angabe wird das Bild unverändert übernommen, wo das geht, sonst gilt 23.',
     'Frame rate. Default: the source’s.': 'Ohne Angabe die der Quelle.',
-    'Start of the part to keep; of a video that becomes a picture, its frame.':
+    'Start of the part to keep. Where a video becomes a picture: the time of its frame.':
       'Beginn des Teils, der bleibt; wird aus einem Video ein Bild, dessen Zeitpunkt.',
     'End of the part to keep. Default: the end.': 'Ende des Teils, der bleibt; ohne Angabe das Ende der Aufnahme.',
     'Audio track, from 1 on.': 'Welche Spur, gezählt ab 1.',

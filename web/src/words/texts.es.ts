@@ -29,7 +29,7 @@ export const texts: CatalogTexts = {
     'Constant rate factor: lower is better. Default: copied where possible, or 23.':
       'Calidad constante: menos es mejor. Si no se indica, el vídeo se copia cuando es posible; si no, se usa 23.',
     'Frame rate. Default: the source’s.': 'Si no se indica, la del original.',
-    'Start of the part to keep; of a video that becomes a picture, its frame.':
+    'Start of the part to keep. Where a video becomes a picture: the time of its frame.':
       'Dónde empieza la parte que se conserva; si un vídeo se convierte en imagen, el fotograma.',
     'End of the part to keep. Default: the end.': 'Dónde termina la parte que se conserva; si no se indica, al final de la grabación.',
     'Audio track, from 1 on.': 'Qué pista, contando desde 1.',

@@ -11,10 +11,11 @@ import { batchWork } from '../../submit/batch.ts';
 import type { Ids, SubmitSource, SubmitWork } from '../../submit/stages.ts';
 import { submit } from '../../submit/submit.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
+import type { CallContext } from '../protocol/served.ts';
 import { JOB_STATUS } from '../tools/list.ts';
 import { mcpTools } from '../tools/tools.ts';
 import { filesIn, readCall, readOptionsObject } from './arguments.ts';
-import { admittedBefore, advised, assumedOf, type CallContext, callSource, MARGIN_MS, notRepeated } from './job-call.ts';
+import { admittedBefore, advised, assumedOf, callSource, MARGIN_MS, notRepeated } from './job-call.ts';
 import { inQuotes, visible } from './quote.ts';
 
 /** @throws Failure as `POST /api/v1/batch` answers */
@@ -53,7 +54,7 @@ function openBatch(deps: ApiDeps, ids: Ids, call: ToolCall, context: CallContext
   const args = readBatchArguments(call);
   const work = batchWork(deps, ids, deps.settings.maxBatchFiles);
   // Each file has the name that it has at its source.
-  const source = callSource(deps, args, '', call, context, ids);
+  const source = callSource(deps, ids, { args, filename: '', call, context });
   return {
     source,
     work: {

@@ -2,7 +2,6 @@
 import { Failure } from '../../../errors.ts';
 import { type JobRecord, sourceBytes } from '../../../jobs/record.ts';
 import { inputKey } from '../../../objects/keys.ts';
-import type { ReservedShare } from '../../admission/share.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { storePage } from '../../intake/page.ts';
 import type { ReceivedFile } from '../../intake/receive.ts';
@@ -14,32 +13,13 @@ import { submit } from '../../submit/submit.ts';
 import { toolWork, validateTool } from '../../submit/tool.ts';
 import { findTool } from '../../tools/find.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
+import type { CallContext } from '../protocol/served.ts';
 import type { McpTool } from '../tools/tool.ts';
 import { type Arguments, FILES, INCLUDE, namingArguments, readCall, readFlag } from './arguments.ts';
 import { type FileArgument, readFileArgument } from './file.ts';
 import { receiveInputs } from './inputs.ts';
 import { uploadAdvice } from './paths.ts';
 import { resultOf } from './result.ts';
-
-/** What a call gets from its request. */
-export interface CallContext {
-  /** The job's id, chosen when the call was admitted. */
-  readonly id: string;
-  /** The client's key in the limits. */
-  readonly client: string;
-  readonly base: string;
-  /** Whether the client can get progress before the answer. */
-  readonly streams: boolean;
-  /** Id of the request, which support looks up. */
-  readonly requestId: string;
-  /** Reserved when the call was admitted. */
-  readonly share: ReservedShare;
-  /** When the answer is due, by `performance.now()`. */
-  readonly dueAt: number;
-  /** To be called when no file of the request is in memory any more. */
-  readonly release: () => void;
-  readonly log: (about: object) => void;
-}
 
 /** Time kept for creating the job and for answering, ms. */
 export const MARGIN_MS = 500;
@@ -109,7 +89,7 @@ function openCall(
 ): { source: SubmitSource; work: SubmitWork } {
   const args = readCall(tool, call.args);
   const work = tool.slug === undefined ? conversionWork(deps, ids) : toolWork(deps, ids, findTool(deps, tool.slug));
-  const source = callSource(deps, args, args.filename, call, context, ids, isPageTool(deps, tool));
+  const source = callSource(deps, ids, { args, filename: args.filename, call, context, pages: isPageTool(deps, tool) });
   return {
     source,
     work: {
@@ -130,16 +110,17 @@ export interface CallSource extends SubmitSource {
   readonly named: () => readonly FileArgument[];
 }
 
-/** @param filename of the first file @param pages each file is the URL of a web page */
-export function callSource(
-  deps: ApiDeps,
-  args: Arguments,
-  filename: string,
-  call: ToolCall,
-  context: CallContext,
-  { keyOf }: Ids,
-  pages = false,
-): CallSource {
+interface CallFiles {
+  readonly args: Arguments;
+  /** The first file's. */
+  readonly filename: string;
+  readonly call: ToolCall;
+  readonly context: CallContext;
+  /** Each file is the URL of a web page. */
+  readonly pages?: boolean;
+}
+
+export function callSource(deps: ApiDeps, { keyOf }: Ids, { args, filename, call, context, pages = false }: CallFiles): CallSource {
   let named: readonly FileArgument[] = [];
   return {
     named: () => named,
@@ -148,7 +129,7 @@ export function callSource(
       // A wrong number of files is refused here, too.
       check(fields, count);
       named = await readFiles(deps, args, context.base, pages);
-      return { fields, files: await receiveFiles(deps, named, filename, call, context, keyOf), count };
+      return { fields, files: await receiveFiles(deps, named, keyOf, { filename, call, context }), count };
     },
   };
 }
@@ -205,10 +186,8 @@ async function asPage(
 async function receiveFiles(
   deps: ApiDeps,
   named: readonly FileArgument[],
-  filename: string,
-  call: ToolCall,
-  { dueAt, release }: CallContext,
-  keyOf: (part: number) => string,
+  keyOf: Ids['keyOf'],
+  { filename, call, context: { dueAt, release } }: Pick<CallFiles, 'filename' | 'call' | 'context'>,
 ): Promise<readonly ReceivedFile[]> {
   const withinMs = Math.max(1, dueAt - 2 * MARGIN_MS - performance.now());
   const files = await receiveInputs(deps, named, { keyOf, filename, withinMs, gone: call.signal });

@@ -3,10 +3,11 @@ import { Failure } from '../../../errors.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { findTool } from '../../tools/find.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
+import type { CallContext } from '../protocol/served.ts';
 import { slugOf } from '../tools/list-tools.ts';
 import type { McpTool } from '../tools/tool.ts';
 import { filesIn, INCLUDE, readOptionsObject } from './arguments.ts';
-import { type CallContext, callForJob } from './job-call.ts';
+import { callForJob } from './job-call.ts';
 
 /** @throws Failure `INVALID_OPTION`, `NOT_IMPLEMENTED`, `OVERLOADED`, and as the tool does */
 export function runTool(deps: ApiDeps, call: ToolCall, context: CallContext): Promise<CallToolResult> {

@@ -7,9 +7,9 @@ import type { ApiDeps } from '../../deps.ts';
 import { cancelJob } from '../../jobs/cancel.ts';
 import { waitForEnd } from '../../jobs/wait.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
+import type { CallContext } from '../protocol/served.ts';
 import { INCLUDE, readFlag } from './arguments.ts';
 import { batchStatus } from './convert-files.ts';
-import type { CallContext } from './job-call.ts';
 import { resultOf } from './result.ts';
 
 /** A wait that the caller chooses. */

@@ -7,9 +7,9 @@ import { clientOf, refuseWhileStopping } from '../../admission/admission.ts';
 import { NO_SHARE, REFUNDED_STATUSES, type ReservedShare, reserve } from '../../admission/share.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { tooManyStreams } from '../../jobs/events-route.ts';
-import type { Served } from '../tools/surface.ts';
 import { createEndpoint, STATELESS_VERSION } from './protocol.ts';
 import { type Id, idOf } from './refusal.ts';
+import type { Served } from './served.ts';
 
 export interface Arrived {
   /** Whether the answer may come as server-sent events. */

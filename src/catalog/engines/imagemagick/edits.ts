@@ -1,6 +1,7 @@
 /** Image edits in their fixed order (orient, rotate, crop, resize), as ImageMagick arguments, with the resulting size. */
 import { belowLimit, inputLimit, misfit } from '../../../errors.ts';
 import { MAX_SIDE } from '../../bounds.ts';
+import { cropMisfit } from '../../options/edits.ts';
 import type { Options } from '../../options/options.ts';
 import type { Frame } from './inspect.ts';
 
@@ -47,29 +48,9 @@ function crop(size: Edited, options: Options): Edited {
   const { img_crop_x: x = 0, img_crop_y: y = 0 } = options;
   const { img_crop_w: width = size.width - x, img_crop_h: height = size.height - y } = options;
   if (x === 0 && y === 0 && width === size.width && height === size.height) return { ...size, args: [] };
-  refuseOutside('x', size.width, x, options.img_crop_w);
-  refuseOutside('y', size.height, y, options.img_crop_h);
+  const wrong = cropMisfit('x', size.width, x, options.img_crop_w) ?? cropMisfit('y', size.height, y, options.img_crop_h);
+  if (wrong !== undefined) throw misfit(wrong);
   return { args: ['-crop', `${width}x${height}+${x}+${y}`, '+repage'], width, height };
-}
-
-/** @param has px of the picture along this axis @param from where the crop begins @param length undefined: to the picture's end */
-function refuseOutside(axis: 'x' | 'y', has: number, from: number, length: number | undefined): void {
-  const lines = axis === 'x' ? 'columns' : 'rows';
-  const line = lines.slice(0, -1);
-  if (from >= has)
-    throw misfit({
-      option: `img_crop_${axis}`,
-      received: `${from}`,
-      allowed: `0 to ${has - 1} px for this picture`,
-      says: `The picture has ${has} ${lines}; the crop starts after ${line} ${from}.`,
-    });
-  if (length !== undefined && from + length > has)
-    throw misfit({
-      option: axis === 'x' ? 'img_crop_w' : 'img_crop_h',
-      received: `${length}`,
-      allowed: `1 to ${has - from} px from there on in this picture`,
-      says: `The picture has ${has} ${lines}; the crop ends at ${line} ${from + length}.`,
-    });
 }
 
 function resize(size: Edited, { img_resize_w: w, img_resize_h: h }: Options): Edited {

@@ -1,5 +1,6 @@
 /** What a request asks of a picture whose size is known: colours, then rotate, crop, resize, blur and watermark. Pure. */
 import { MAX_SIDE } from '../../bounds.ts';
+import { cropMisfit } from '../../options/edits.ts';
 import type { Pipeline } from './pipeline.ts';
 import { boundPicture, type ImageRequest, outside, PictureRefusal, type PixelSize } from './request.ts';
 import type { ImageHeader } from './session.ts';
@@ -88,29 +89,9 @@ export function edit(from: From, request: ImageRequest, target: PictureTarget): 
 }
 function cropOf(from: PixelSize, crop: ImageRequest['crop']): PixelSize & { left: number; top: number } {
   const { x: left = 0, y: top = 0, w: width = from.width - left, h: height = from.height - top } = crop ?? {};
-  refuseOutside('x', from.width, left, crop?.w);
-  refuseOutside('y', from.height, top, crop?.h);
+  const wrong = cropMisfit('x', from.width, left, crop?.w) ?? cropMisfit('y', from.height, top, crop?.h);
+  if (wrong !== undefined) throw outside(wrong);
   return { left, top, width, height };
-}
-
-/** As `edits.ts` of ImageMagick: the same mistake gets the same answer. @param length undefined: to the picture's end */
-function refuseOutside(axis: 'x' | 'y', has: number, from: number, length: number | undefined): void {
-  const lines = axis === 'x' ? 'columns' : 'rows';
-  const line = lines.slice(0, -1);
-  if (from >= has)
-    throw outside({
-      option: `img_crop_${axis}`,
-      received: `${from}`,
-      allowed: `0 to ${has - 1} px for this picture`,
-      says: `The picture has ${has} ${lines}; the crop starts after ${line} ${from}.`,
-    });
-  if (length !== undefined && from + length > has)
-    throw outside({
-      option: axis === 'x' ? 'img_crop_w' : 'img_crop_h',
-      received: `${length}`,
-      allowed: `1 to ${has - from} px from there on in this picture`,
-      says: `The picture has ${has} ${lines}; the crop ends at ${line} ${from + length}.`,
-    });
 }
 
 /** One side keeps the ratio, both are exact. */

@@ -1,7 +1,7 @@
 /** Finds out why Kubernetes creates no pod for a Job: quota, LimitRange and admission report that only in Events. */
 import type { Kube } from '../../../kube/connection/connect.ts';
 import type { KubeObject } from '../../../kube/resource.ts';
-import type { PoolMemory } from '../memory.ts';
+import type { PoolMemory, Refusal } from '../memory.ts';
 import { isFinished, type KubeJob } from '../objects.ts';
 import type { LiveJobs } from './live-jobs.ts';
 import { PODLESS_MS } from './observe.ts';
@@ -14,14 +14,14 @@ interface Event extends KubeObject {
 /** Events of the core group can be selected by the object they regard; those of events.k8s.io cannot. */
 const CORE_EVENTS = { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true } as const;
 
-/** Reads the reason at most once per PODLESS_MS, and only while some Job has had no pod for that long. */
+/** Reads the reason at most once per PODLESS_MS, and only while some Job has had no pod for that long. @returns what the memory is to keep */
 export async function readRefusal(
   { kube, live }: { readonly kube: Kube; readonly live: LiveJobs },
   jobs: readonly KubeJob[],
   namespace: string | undefined,
   memory: PoolMemory,
   now: number,
-): Promise<void> {
+): Promise<Refusal | undefined> {
   const podless = jobs.find(
     (job) =>
       live.podOf(job) === undefined &&
@@ -30,9 +30,9 @@ export async function readRefusal(
       now - (memory.worker(job.metadata.uid ?? '')?.firstSeen ?? now) > PODLESS_MS,
   );
   const known = memory.refusal();
-  if (podless === undefined) memory.readRefusal(undefined);
-  else if (known === undefined || now > known.until)
-    memory.readRefusal({ message: await refusalOf(kube, namespace, podless.metadata.uid ?? ''), until: now + PODLESS_MS });
+  if (podless === undefined) return undefined;
+  if (known !== undefined && now <= known.until) return known;
+  return { message: await refusalOf(kube, namespace, podless.metadata.uid ?? ''), until: now + PODLESS_MS };
 }
 
 /** @returns undefined if no Event says why */

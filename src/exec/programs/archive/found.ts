@@ -1,4 +1,5 @@
 /** What was found in an archive, and what is too much of it. */
+import { MAX_ENTRIES } from '../../../catalog/bounds.ts';
 
 export interface Found {
   /** Files and folders. */
@@ -24,8 +25,6 @@ export interface Found {
   reserved: number;
 }
 
-/** The catalogue has the same bounds: `test/unit/bounds.test.ts`. */
-const MAX_ENTRIES = 100_000;
 const MAX_UNPACKED_BYTES = 4 * 1024 ** 3;
 /** Ratio allowed for an archive beyond its first 100 MiB: text compresses to a hundredth at best, zeros to a thousandth. */
 const MAX_RATIO = 250;

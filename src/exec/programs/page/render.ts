@@ -1,5 +1,6 @@
 /** Renders one page as PDF or as a picture. */
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
+import { MAX_PAGES } from '../../../catalog/bounds.ts';
 import type { Chromium } from './chromium.ts';
 import type { Payload } from './devtools.ts';
 import { load } from './load.ts';
@@ -12,8 +13,6 @@ interface Rendered {
   readonly warnings: readonly PageWarning[];
 }
 
-/** The bound on pages of any other document. */
-const MAX_PAGES = 2000;
 /** CSS px per inch (CSS Values and Units 3, 5.2). */
 const PX = 96;
 /** Px; Chromium draws no larger picture. */

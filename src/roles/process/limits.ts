@@ -1,13 +1,13 @@
 /** The limits of a role, over either store. */
-import type { Config } from '../config.ts';
-import { hasEnded } from '../jobs/lifecycle.ts';
-import type { JobStore } from '../jobs/store.ts';
-import { identifyWith } from '../limits/client.ts';
-import { floodGuard } from '../limits/flood.ts';
-import { limiterOver } from '../limits/limiter.ts';
-import type { ClientLimits } from '../limits/limits.ts';
-import type { LimitStore } from '../limits/store.ts';
-import { exceptUnlimited, unlimited } from '../limits/unlimited.ts';
+import type { Config } from '../../config.ts';
+import { hasEnded } from '../../jobs/lifecycle.ts';
+import type { JobStore } from '../../jobs/store.ts';
+import { identifyWith } from '../../limits/client.ts';
+import { floodGuard } from '../../limits/flood.ts';
+import { limiterOver } from '../../limits/limiter.ts';
+import type { ClientLimits } from '../../limits/limits.ts';
+import type { LimitStore } from '../../limits/store.ts';
+import { exceptUnlimited, unlimited } from '../../limits/unlimited.ts';
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 

@@ -1,15 +1,15 @@
 /** A role's access to the Internet, directly or through `egress`: the guarded download, and the proxies for web pages. */
-import type { Config } from '../config.ts';
-import { addressJudge } from '../fetch/address.ts';
-import type { Connector } from '../fetch/connector.ts';
-import { directConnector } from '../fetch/direct-connector.ts';
-import { type Fetch, guardedFetch } from '../fetch/download/download.ts';
-import { egressConnector } from '../fetch/egress/connector.ts';
-import { type FindPage, findPage } from '../fetch/pages/page.ts';
-import { type EgressProxy, openEgressProxy } from '../fetch/pages/proxy.ts';
-import { type PrivateFetch, privateConnect, privateConnector, privateUrls } from '../fetch/private.ts';
-import { nameServers } from '../fetch/resolve.ts';
-import { CannotStart } from './process/cannot-start.ts';
+import type { Config } from '../../config.ts';
+import { addressJudge } from '../../fetch/address.ts';
+import type { Connector } from '../../fetch/connector.ts';
+import { directConnector } from '../../fetch/direct-connector.ts';
+import { type Fetch, guardedFetch } from '../../fetch/download/download.ts';
+import { egressConnector } from '../../fetch/egress/connector.ts';
+import { type FindPage, findPage } from '../../fetch/pages/page.ts';
+import { type EgressProxy, openEgressProxy } from '../../fetch/pages/proxy.ts';
+import { type PrivateFetch, privateConnect, privateConnector, privateUrls } from '../../fetch/private.ts';
+import { nameServers } from '../../fetch/resolve.ts';
+import { CannotStart } from './cannot-start.ts';
 
 export interface Fetching {
   readonly fetch: Fetch | undefined;

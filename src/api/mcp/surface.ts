@@ -1,50 +1,22 @@
 /** The tools of this installation as MCP serves them: their list, and the answer to each call. */
 import type { FastifyRequest } from 'fastify';
-import type { Catalog } from '../../../catalog/catalog.ts';
-import type { ApiDeps } from '../../deps.ts';
-import { failureOf, problemOf } from '../../http/problem.ts';
-import { baseOf } from '../../jobs/send.ts';
-import { humanSize } from '../../jobs/view.ts';
-import { findTool } from '../../tools/find.ts';
-import { convertFiles } from '../calls/convert-files.ts';
-import { type CallContext, callForJob } from '../calls/job-call.ts';
-import { failed } from '../calls/result.ts';
-import { runTool } from '../calls/run-tool.ts';
-import { cancelCall, jobStatus } from '../calls/status.ts';
-import {
-  type CallToolResult,
-  type Factory,
-  type McpSurface,
-  protocolError,
-  serverFor,
-  type Tool,
-  type ToolCall,
-} from '../protocol/protocol.ts';
-import { listFormats } from './formats.ts';
-import { CANCEL_JOB, CONVERT_FILES, describeMcpTools, JOB_STATUS, LIST_FORMATS, LIST_TOOLS, RUN_TOOL } from './list.ts';
-import { listTools } from './list-tools.ts';
-import { mcpTools } from './tools.ts';
-
-/** Called as a call proceeds, so that it is charged or refunded. */
-export interface CallListener {
-  readonly began: () => void;
-  /** @param status that REST would answer with */
-  readonly ended: (status: number) => Promise<void>;
-}
-
-export interface ToolCallContext extends Omit<CallContext, 'base'> {
-  /** Moves a call's arguments out of its message: the library makes copies, and keeps them as long as it waits for the answer. */
-  readonly takeArguments: () => Record<string, unknown>;
-}
-
-/** The tools that an address serves: this installation's, or a test's. */
-export interface Served {
-  /** Whether a call of this tool creates a job. */
-  readonly works: (tool: string) => boolean;
-  /** Whether the list has changed since this was asked last. */
-  readonly hasChanged?: () => boolean;
-  readonly factoryFor: (request: FastifyRequest, context: ToolCallContext, listener: CallListener) => Factory;
-}
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { ApiDeps } from '../deps.ts';
+import { failureOf, problemOf } from '../http/problem.ts';
+import { baseOf } from '../jobs/send.ts';
+import { humanSize } from '../jobs/view.ts';
+import { findTool } from '../tools/find.ts';
+import { convertFiles } from './calls/convert-files.ts';
+import { callForJob } from './calls/job-call.ts';
+import { failed } from './calls/result.ts';
+import { runTool } from './calls/run-tool.ts';
+import { cancelCall, jobStatus } from './calls/status.ts';
+import { type CallToolResult, type McpSurface, protocolError, serverFor, type Tool, type ToolCall } from './protocol/protocol.ts';
+import type { CallContext, CallListener, Served } from './protocol/served.ts';
+import { listFormats } from './tools/formats.ts';
+import { CANCEL_JOB, CONVERT_FILES, describeMcpTools, JOB_STATUS, LIST_FORMATS, LIST_TOOLS, RUN_TOOL } from './tools/list.ts';
+import { listTools } from './tools/list-tools.ts';
+import { mcpTools } from './tools/tools.ts';
 
 const byName = new Map(mcpTools.map((tool) => [tool.name, tool]));
 

@@ -1,0 +1,31 @@
+/** Which servers test files need beside those that `make test` always builds: scripts/build-servers builds them when they are asked for. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Where in test/kit each is started from. */
+const STARTED_IN = { helm: 'test/kit/chart.ts', kstatus: 'test/kit/operator.ts', kwok: 'test/kit/kubernetes.ts' } as const;
+export type TestServer = keyof typeof STARTED_IN;
+const NAMES = Object.keys(STARTED_IN) as TestServer[];
+
+/** @param files from the top of the checkout, where this runs */
+export function serversFor(files: readonly string[]): readonly TestServer[] {
+  return NAMES.filter((name) => files.some((file) => needs(file, name)));
+}
+
+function needs(file: string, name: TestServer): boolean {
+  const goesWithout = name === 'kwok' && /without: \[[^\]]*'kwok'/.test(readFileSync(file, 'utf8'));
+  return !goesWithout && reached(file).has(STARTED_IN[name]);
+}
+
+/** A test and all modules of test/ that it imports, directly or not. */
+function reached(file: string): ReadonlySet<string> {
+  const found = new Set([file]);
+  // A set is gone through with what is added meanwhile.
+  for (const path of found) {
+    for (const [, to] of readFileSync(path, 'utf8').matchAll(/ from '(\.{1,2}\/[^']+\.ts)'/g)) {
+      const module = join(dirname(path), to ?? '');
+      if (module.startsWith('test/')) found.add(module);
+    }
+  }
+  return found;
+}
