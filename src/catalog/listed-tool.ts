@@ -14,6 +14,8 @@ export interface ListedTool {
    * Fields besides the files, flat. Forms send text, so every schema starts from a string. A refused client reads its description as `allowed`.
    */
   readonly input: z.ZodObject<Readonly<Record<string, z.ZodType>>>;
+  /** Fields of a typical request, as a form sends them; unset: it has none. */
+  readonly example?: Readonly<Record<string, string>>;
   /** What its fields do, unless they mean here what they mean to conversions (`options/texts.ts`). */
   readonly texts?: Readonly<Record<string, OptionText>>;
   /** REST requests of one client in 24 hours, in the tier `ai`; unset: it counts in the general tiers only. An operator may change it. */
@@ -38,6 +40,8 @@ export interface ToolFiles {
 export interface McpText {
   /** Unset: the slug, with `_` for `-`. */
   readonly name?: string;
+  /** Where MCP lists it, after converting a file, as the contract orders them: models prefer the beginning, and some clients show a list as it comes. Unset: at the end. */
+  readonly place?: number;
   /** Two or three words. */
   readonly title: string;
   readonly description: string;

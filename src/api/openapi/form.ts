@@ -85,7 +85,16 @@ export const uploadForm = ({ maxFileBytes }: Figures): Body =>
   form({ file: { ...FILE, description: `The file, up to ${maxFileBytes} bytes` } }, ['file']);
 
 const fieldsOf = (shape: Readonly<Record<string, z.ZodType>>, tool?: Tool): Fields =>
-  Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, describedSchema(name, field, tool)]));
+  Object.fromEntries(
+    Object.entries(shape).map(([name, field]) => [name, withExample(describedSchema(name, field, tool), tool?.example?.[name])]),
+  );
+
+/** @param sent as a form sends it, which is text: a number or a truth value of JSON reads the same */
+function withExample(schema: Schema, sent: string | undefined): Schema {
+  if (sent === undefined) return schema;
+  const isText = schema['type'] === undefined || schema['type'] === 'string';
+  return { ...schema, examples: [isText ? sent : JSON.parse(sent)] };
+}
 
 /** A page's URL and the tool's options, in each of the three media types. */
 const pageForm = (fields: Fields, required: readonly string[]): Body =>

@@ -41,6 +41,7 @@ export const compression = (slug: string, summary: string, accepts: readonly str
     accepts,
     files: ONE_FILE,
     input,
+    example: { img_quality: '70' },
     aliases: { quality: 'img_quality' },
     work: { convert: (source, given) => ({ target: source, options: { compress: quality(given) } }) },
     neverLarger: true,

@@ -13,6 +13,7 @@ export const tool: Tool = {
   accepts: SOUNDS,
   files: ONE_FILE,
   input: CUT,
+  example: { start_time: '10', end_time: '00:00:40' },
   check: checkCut,
   texts: {
     mode: { means: 'exact re-encodes and cuts to the sample; fast copies, and cuts at the nearest packet.' },

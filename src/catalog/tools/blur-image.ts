@@ -21,6 +21,7 @@ export const tool: Tool = {
   accepts: PICTURES,
   files: ONE_FILE,
   input,
+  example: { radius: '8' },
   texts: {
     radius: { means: 'Standard deviation of the Gaussian blur.' },
   },

@@ -19,6 +19,7 @@ export const tool: Tool = {
   ...PHOTO,
   files: { fields: ['file', 'background'], min: 1, max: 2, inOrder: true },
   input,
+  example: { color: '#ffffff' },
   texts: {
     color: { means: 'Colour of the new background, where no picture is sent; white unless given.' },
     model: SUBJECT_MODEL_TEXT,

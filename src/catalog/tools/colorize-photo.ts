@@ -9,5 +9,5 @@ export const tool: AbsentTool = {
   reason: NO_MODEL,
   input: z.object({}),
   daily: 50,
-  mcp: { title: 'Colorize photo', description: 'Colorizes a black-and-white photo.' },
+  mcp: { place: 3, title: 'Colorize photo', description: 'Colorizes a black-and-white photo.' },
 };

@@ -11,6 +11,7 @@ export const tool: Tool = {
     'gif',
   ]),
   mcp: {
+    place: 10,
     title: 'Compress image',
     description: 'Makes a JPEG, PNG, WebP or GIF file smaller and keeps its format. Never makes it larger.',
     params: { quality: { field: 'img_quality', means: 'Lower is smaller.' } },

@@ -12,6 +12,7 @@ export const tool: Tool = {
     quality: integer(0, 100, ': to 25 for the screen, to 50 as an e-book, to 75 for a printer, above for prepress').default(50),
     password: password.optional(),
   }),
+  example: { quality: '50' },
   aliases: { img_quality: 'quality' },
   opensEncrypted: true,
   neverLarger: true,
@@ -19,6 +20,7 @@ export const tool: Tool = {
     quality: { means: 'Preset of images in the PDF: lower is smaller.' },
   },
   mcp: {
+    place: 11,
     title: 'Compress PDF',
     description: 'Makes a PDF smaller by downsampling its images. Never makes it larger.',
     params: { quality: { means: 'Lower is smaller.' }, password: { means: 'To open an encrypted PDF.' } },

@@ -13,6 +13,7 @@ export const tool: Tool = {
   accepts: VIDEOS,
   files: ONE_FILE,
   input: z.object({ preset: oneOf(presets).optional(), bitrate: integer(100, 50_000, ' kbit/s of picture and sound together').optional() }),
+  example: { preset: 'small' },
   check: ({ preset, bitrate }) => {
     if (preset !== undefined && bitrate !== undefined)
       throw refuseField('bitrate', `${bitrate}`, 'no value together with preset: send only one of them');

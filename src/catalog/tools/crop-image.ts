@@ -16,6 +16,7 @@ export const tool: Tool = {
     img_crop_w: optionSchemas.img_crop_w.optional(),
     img_crop_h: optionSchemas.img_crop_h.optional(),
   }),
+  example: { img_crop_x: '100', img_crop_y: '50', img_crop_w: '800', img_crop_h: '600' },
   check: (input) => {
     if (Object.values(input).every((value) => value === undefined))
       throw refuseField('img_crop_w', undefined, `${allowed('img_crop_w')}, or another of img_crop_x, img_crop_y and img_crop_h`);

@@ -9,8 +9,9 @@ export const tool: Tool = {
   summary: 'Balances the colours and tones of a photo, removes noise, and sharpens it.',
   ...PHOTO,
   input: z.object({ model: drawingModel }),
+  example: { model: 'classical' },
   texts: { model: DRAWING_MODEL_TEXT },
   daily: 50,
-  mcp: { title: 'Enhance photo', description: 'Balances colors and tones, removes noise, and sharpens.' },
+  mcp: { place: 5, title: 'Enhance photo', description: 'Balances colors and tones, removes noise, and sharpens.' },
   work: { target: photoTarget, methods: byOperation('enhance', { first: 'draw' }) },
 };

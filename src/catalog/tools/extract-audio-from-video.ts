@@ -16,5 +16,6 @@ export const tool: Tool = {
     mp3_bitrate: optionSchemas.mp3_bitrate.optional(),
     track: optionSchemas.track.optional(),
   }),
+  example: { mp3_mode: 'cbr', mp3_bitrate: '192' },
   work: { convert: (_, input) => ({ target: 'mp3', options: input }) },
 };

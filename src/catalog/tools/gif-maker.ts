@@ -24,6 +24,7 @@ export const tool: Tool = {
     fps: integer(1, 30, ' frames a second').prefault('10'),
     width: integer(16, 1920, ' px').prefault('480'),
   }),
+  example: { fps: '12', width: '480' },
   texts: {
     fps: { means: 'Frame rate of the animation.' },
     width: { means: 'Width of the animation; its height keeps the aspect ratio.' },

@@ -19,6 +19,7 @@ export const tool: Tool = {
   bounds: { maxBytes: 25 * 1024 * 1024, maxPixels: 16_000_000, maxPages: MAX_PAGES },
   // Stored in the record even if not sent, since the response names the language.
   input: z.object({ ocr_lang: optionSchemas.ocr_lang.default('eng'), password: password.optional() }),
+  example: { ocr_lang: 'deu+fra' },
   opensEncrypted: true,
   answersText: true,
   daily: 100,

@@ -17,6 +17,7 @@ export const tool: Tool = {
   files: ONE_FILE,
   bounds: recordingBounds(),
   input: z.object({ model: modelName.optional() }),
+  example: { model: 'classical' },
   texts: {
     model: {
       means: `Method: ${deepfilternet.name}, the default where it is installed, keeps only speech; classical reduces steady noise, and keeps music and all other sounds.`,
@@ -24,6 +25,7 @@ export const tool: Tool = {
   },
   daily: 50,
   mcp: {
+    place: 8,
     title: 'Reduce noise',
     description: 'Removes all but speech from audio or video.',
     params: { model: { means: 'Keeps music: classical.' } },

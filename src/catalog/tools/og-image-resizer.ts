@@ -14,6 +14,7 @@ export const tool: Tool = {
   accepts: PICTURES,
   files: ONE_FILE,
   input,
+  example: { fit: 'contain' },
   texts: {
     fit: { means: 'cover fills 1200 × 630 and cuts off the rest; contain keeps all and adds bars.' },
   },

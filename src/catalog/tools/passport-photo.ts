@@ -39,6 +39,7 @@ export const tool: Tool = {
   summary: 'Makes a passport photo of a portrait: finds the face, cuts it to the size of a country, and makes the background plain.',
   ...PHOTO,
   input,
+  example: { country: 'eu', sheet: 'true' },
   texts: {
     country: {
       means: 'Country whose size the photo has: us and in 2 × 2 inches, eu, uk, au, jp and kr 35 × 45 mm, cn 33 × 48 mm, ca 50 × 70 mm.',

@@ -19,6 +19,7 @@ export const tool: Tool = {
   slug: 'pdf-page-remover',
   summary: 'Removes pages from a PDF.',
   input: z.object({ pages, password: password.optional() }),
+  example: { pages: '1,3,5-8' },
   opensEncrypted: true,
   texts: {
     pages: { means: 'Which pages to remove.' },

@@ -9,6 +9,7 @@ export const tool: Tool = {
   slug: 'protect-pdf',
   summary: 'Adds a password to a PDF (AES-256). Remove an existing password first, with unlock-pdf.',
   input: z.object({ password }),
+  example: { password: 'a long one' },
   texts: {
     password: { means: 'Password that the PDF will need to be opened.' },
   },

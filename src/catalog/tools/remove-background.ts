@@ -10,9 +10,10 @@ export const tool: Tool = {
   summary: 'Removes the background of a picture.',
   ...PHOTO,
   input: z.object({ model: subjectModel }),
+  example: { model: 'u2net' },
   texts: { model: SUBJECT_MODEL_TEXT },
   daily: 100,
-  mcp: { title: 'Remove background', description: 'Removes the background of an image: a transparent PNG.' },
+  mcp: { place: 2, title: 'Remove background', description: 'Removes the background of an image: a transparent PNG.' },
   work: {
     target: () => 'png',
     methods: bySubject(

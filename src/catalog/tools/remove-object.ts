@@ -22,6 +22,7 @@ export const tool: Tool = {
   ...PHOTO,
   files: { fields: ['file', 'mask'], min: 1, max: 2, inOrder: true },
   input,
+  example: { x: '100', y: '50', w: '200', h: '150' },
   texts: {
     x: { means: 'Left edge of the rectangle: what it covers is removed, where no mask is sent.' },
     y: { means: 'Top edge of the rectangle.' },

@@ -11,11 +11,13 @@ export const tool: Tool = {
   accepts: PICTURES,
   files: ONE_FILE,
   input: z.object({ img_resize_w: optionSchemas.img_resize_w.optional(), img_resize_h: optionSchemas.img_resize_h.optional() }),
+  example: { img_resize_w: '1600' },
   check: ({ img_resize_w: width, img_resize_h: height }) => {
     if (width === undefined && height === undefined)
       throw refuseField('img_resize_w', undefined, `${allowed('img_resize_w')}, or img_resize_h, or both`);
   },
   mcp: {
+    place: 9,
     title: 'Resize image',
     description: 'Resizes an image and keeps its format. One side alone keeps the aspect ratio.',
     params: { width: { field: 'img_resize_w', means: 'New width.' }, height: { field: 'img_resize_h', means: 'New height.' } },

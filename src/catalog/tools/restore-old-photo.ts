@@ -12,9 +12,10 @@ export const tool: Tool = {
   summary: 'Removes scratches and noise from an old photo, and restores its contrast; does not colour it.',
   ...PHOTO,
   input: z.object({ model: drawingModel }),
+  example: { model: 'classical' },
   texts: { model: DRAWING_MODEL_TEXT },
   daily: 50,
-  mcp: { title: 'Restore old photo', description: 'Removes scratches and noise, and restores contrast.' },
+  mcp: { place: 4, title: 'Restore old photo', description: 'Removes scratches and noise, and restores contrast.' },
   work: { target: photoTarget, methods: [notColoured(classical), notColoured(realesrgan)] },
 };
 

@@ -11,5 +11,6 @@ export const tool: Tool = {
   accepts: PICTURES,
   files: ONE_FILE,
   input: z.object({ img_rotate: optionSchemas.img_rotate }),
+  example: { img_rotate: '90' },
   work: { convert: (source, input) => ({ target: sameFormat(source), options: input }) },
 };

@@ -38,6 +38,7 @@ export const tool: Tool = {
   files: ONE_FILE,
   bounds: { maxBytes: 100 * 1024 * 1024, maxSeconds: MAX_SECONDS },
   input,
+  example: { format: 'srt', language: 'en' },
   texts: {
     format: { means: 'Plain text, or subtitles with times.' },
     quality: {
@@ -51,6 +52,7 @@ export const tool: Tool = {
   showsText: true,
   daily: 100,
   mcp: {
+    place: 7,
     title: 'Transcribe speech',
     description: 'Transcribes the speech of an audio or video file to text or subtitles.',
     params: { format: {}, language: {} },

@@ -10,6 +10,7 @@ export const tool: Tool = {
   slug: 'split-pdf',
   summary: 'Splits a PDF into its pages: a ZIP of one PDF each.',
   input: z.object({ password: password.optional() }),
+  example: { password: 'the one that opens it' },
   opensEncrypted: true,
   alwaysZip: true,
   work: { target: () => 'pdf', methods: [{ engine, plan }] },

@@ -13,6 +13,7 @@ export const tool: Tool = {
   accepts: VIDEOS,
   files: ONE_FILE,
   input: CUT,
+  example: { start_time: '10', end_time: '00:00:40' },
   check: checkCut,
   texts: {
     mode: { means: 'exact re-encodes and cuts to the frame; fast copies, and begins at a key frame.' },

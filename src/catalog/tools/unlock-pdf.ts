@@ -17,6 +17,7 @@ export const tool: Tool = {
   slug: 'unlock-pdf',
   summary: 'Removes the password from a PDF, given that password.',
   input: z.object({ password }),
+  example: { password: 'the one that opens it' },
   opensEncrypted: true,
   texts: {
     password: { means: 'Password that the PDF has.' },

@@ -28,6 +28,7 @@ export const tool: Tool = {
   // Enlarged by the least factor.
   bounds: { ...PHOTO.bounds, maxPixels: MOST_PIXELS / 4 },
   input: schema,
+  example: { scale: '2' },
   texts: {
     scale: { means: 'Factor.' },
     model: {
@@ -36,6 +37,7 @@ export const tool: Tool = {
   },
   daily: 50,
   mcp: {
+    place: 1,
     title: 'Upscale image',
     description: 'Enlarges an image, and keeps edges sharp.',
     params: { scale: {}, model: { means: 'Details: realesrgan-x4plus, slow.' } },

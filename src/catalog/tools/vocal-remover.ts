@@ -18,10 +18,15 @@ export const tool: Tool = {
   files: ONE_FILE,
   bounds: recordingBounds(MAX_SONG_SECONDS),
   input,
+  example: { format: 'flac' },
   texts: { format: { means: 'Format of both results; flac and wav for at most half an hour.' } },
   alwaysZip: true,
   daily: 50,
-  mcp: { title: 'Separate vocals', description: 'Separates a stereo song into vocals and accompaniment. Returns a ZIP with two files.' },
+  mcp: {
+    place: 6,
+    title: 'Separate vocals',
+    description: 'Separates a stereo song into vocals and accompaniment. Returns a ZIP with two files.',
+  },
   work: {
     target: (_, given) => (given as z.output<typeof input>).format,
     methods: [{ engine: classical, plan: (order) => planSeparated(boundedRecording(order, MAX_SONG_SECONDS)) }],

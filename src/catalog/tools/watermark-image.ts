@@ -32,6 +32,7 @@ export const tool: Tool = {
   accepts: PICTURES,
   files: ONE_FILE,
   input,
+  example: { text: 'Draft', position: 'bottom-right', opacity: '50' },
   texts: {
     text: { means: 'The text, taken literally.' },
     position: { means: 'Position of the text.' },

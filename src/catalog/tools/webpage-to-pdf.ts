@@ -27,6 +27,7 @@ export const tool: Tool = {
   files: ONE_PAGE,
   takesPage: true,
   input,
+  example: { page_size: 'A4', landscape: 'true' },
   texts: {
     page_size: { means: 'Paper size.' },
     landscape: { means: 'Turns the paper.' },

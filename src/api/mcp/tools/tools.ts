@@ -15,28 +15,12 @@ const convertFile: McpTool = {
   shows: true,
 };
 
-/** What is listed first, in the order of the contract: models prefer the beginning of a list, and some clients show it as it comes. */
-const FIRST: readonly string[] = [
-  'upscale_image',
-  'remove_background',
-  'colorize_photo',
-  'restore_old_photo',
-  'enhance_photo',
-  'vocal_remover',
-  'speech_to_text',
-  'noise_reduction',
-  'resize_image',
-  'compress_image',
-  'compress_pdf',
-];
-
-const placeOf = ({ name }: McpTool): number => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
-
 export const mcpTools: readonly McpTool[] = [
   convertFile,
   ...listedTools
-    .flatMap((tool) => (tool.mcp === undefined ? [] : [mcpTool(tool, tool.mcp)]))
-    .toSorted((one, other) => placeOf(one) - placeOf(other)),
+    .flatMap((tool) => (tool.mcp === undefined ? [] : [{ tool, mcp: tool.mcp }]))
+    .toSorted(({ mcp: { place: one = Infinity } }, { mcp: { place: other = Infinity } }) => (one === other ? 0 : one - other))
+    .map(({ tool, mcp }) => mcpTool(tool, mcp)),
 ];
 
 function mcpTool(tool: ListedTool, { name, title, description, params = {}, shows }: McpText): McpTool {
