@@ -380,10 +380,11 @@ describe('Ctrl-C', () => {
 
   it('waits for a job that is nearly done', async () => {
     const dataDir = await dataFolder();
-    const service = await begin(dataDir);
+    // As long as a busy machine may need.
+    const service = await begin(dataDir, { worker: { drainMs: 50_000 } });
     const id =
       (await convert(service.url, film, 'mkv', { video_codec: 'mpeg4', end_time: '60' }, { prefer: 'respond-async' })).data?.job_id ?? '';
-    await expect.poll(async () => (await recordIn(dataDir, id))?.state, { timeout: 10_000, interval: 20 }).toBe('running');
+    await expect.poll(async () => (await recordIn(dataDir, id))?.state, { timeout: 30_000, interval: 20 }).toBe('running');
     await endProcess(service, 'SIGINT');
     expect(service.child.exitCode).toBe(0);
     expect(await recordIn(dataDir, id)).toMatchObject({ state: 'done', attempts: 1 });
