@@ -9,12 +9,14 @@ const NAMES = Object.keys(STARTED_IN) as TestServer[];
 
 /** @param files from the top of the checkout, where this runs */
 export function serversFor(files: readonly string[]): readonly TestServer[] {
-  return NAMES.filter((name) => files.some((file) => needs(file, name)));
+  const needed = new Set(files.flatMap(neededBy));
+  return NAMES.filter((name) => needed.has(name));
 }
 
-function needs(file: string, name: TestServer): boolean {
-  const goesWithout = name === 'kwok' && /without: \[[^\]]*'kwok'/.test(readFileSync(file, 'utf8'));
-  return !goesWithout && reached(file).has(STARTED_IN[name]);
+function neededBy(file: string): readonly TestServer[] {
+  const modules = reached(file);
+  const goesWithoutNodes = /without: \[[^\]]*'kwok'/.test(readFileSync(file, 'utf8'));
+  return NAMES.filter((name) => modules.has(STARTED_IN[name]) && !(name === 'kwok' && goesWithoutNodes));
 }
 
 /** A test and all modules of test/ that it imports, directly or not. */

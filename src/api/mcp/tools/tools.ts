@@ -15,11 +15,13 @@ const convertFile: McpTool = {
   shows: true,
 };
 
+const LAST = listedTools.length;
+
 export const mcpTools: readonly McpTool[] = [
   convertFile,
   ...listedTools
     .flatMap((tool) => (tool.mcp === undefined ? [] : [{ tool, mcp: tool.mcp }]))
-    .toSorted(({ mcp: { place: one = Infinity } }, { mcp: { place: other = Infinity } }) => (one === other ? 0 : one - other))
+    .toSorted((one, other) => (one.mcp.place ?? LAST) - (other.mcp.place ?? LAST))
     .map(({ tool, mcp }) => mcpTool(tool, mcp)),
 ];
 
