@@ -25,14 +25,23 @@ export const environment = {
 /** What of the images goes to which node, by the labels that test/e2e/values.yaml asks for. */
 export const IMAGES = ['app', 'image', '1=media', '1=assets', '1=ai', '2=pdf', '2=office', '2=web'];
 
-/** @param input what it reads @returns what it writes */
+/** @param input what it reads @returns what it writes @throws with what it wrote as its errors, or that it took too long */
 export async function program(file: string, args: readonly string[], timeout = 300_000, input = ''): Promise<string> {
   const running = execute(file, args, { env: environment, cwd: checkout, timeout, maxBuffer: 64 << 20 });
   // A program that reads nothing may have ended: that writing to it fails is no error.
   if (input !== '') running.child.stdin?.on('error', () => {}).end(input);
-  return (await running).stdout;
+  return (
+    await running.catch((error: Error & { killed?: boolean; stdout?: string }) => {
+      if (error.killed !== true) throw error;
+      throw new Error(
+        `${file} ${args.join(' ')}: not done within ${timeout / 1000} s; last: ${error.stdout?.trimEnd().split('\n').at(-1)}`,
+      );
+    })
+  ).stdout;
 }
-export const cluster = (...args: readonly string[]) => program('scripts/cluster', args);
+/** The 5 GB of all images took 140 to 210 s on a machine with two cores, and more than 300 s on a busy one. */
+const CLUSTER_LIMIT_MS = 900_000;
+export const cluster = (...args: readonly string[]) => program('scripts/cluster', args, CLUSTER_LIMIT_MS);
 export const kubectl = (...args: readonly string[]) => program('.cache/bin/kubectl', args, 120_000);
 export const inNamespace = (...args: readonly string[]) => kubectl('--namespace', NAMESPACE, ...args);
 /** What of the namespace's pods tells whether one will stay. */
