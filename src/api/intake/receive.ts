@@ -84,9 +84,11 @@ export interface Received {
 
 /** Fields and part headers around the file, bytes. */
 const ENVELOPE_BYTES = 1 << 20;
-const LIMITS = { fieldNameSize: 200, fieldSize: 64 * 1024, fields: 100, parts: 1_200, headerPairs: 50, headerSize: 16 * 1024 };
-/** Files are counted up to here, so that a refusal can give their number. */
-const MOST_COUNTED = 1_000;
+const LIMITS = {
+  ...{ fieldNameSize: 200, fieldSize: 64 * 1024, fields: 100, parts: 1_200, headerPairs: 50, headerSize: 16 * 1024 },
+  // They are counted up to here, so that a refusal can give their number.
+  files: 1_000,
+};
 /** Files in fields that the route does not know. */
 const MOST_STRANGERS = 80;
 /** Length of a file's name, characters: more than any file system allows. */
@@ -99,120 +101,178 @@ export async function receive(
   objects: ObjectStore,
   settings: ApiSettings,
 ): Promise<Received> {
-  const { maxBytes, maxFiles, keyOf, check } = wanted;
-  const type = request.headers['content-type'];
-  if (!/^multipart\/form-data\s*;.*boundary=/i.test(type ?? '')) throw noForm(type, wanted.fields[0]);
-  const mostBytes = maxBytes * maxFiles + ENVELOPE_BYTES;
-  const declared = Number(request.headers['content-length'] ?? 0);
-  if (declared > mostBytes) throw fileTooLarge(maxBytes, declared);
-
-  const failed = new AbortController();
-  const fields = new Map<string, string>();
-  /** The whole body was read: fields may follow the files. */
-  const finished = Promise.withResolvers<void>();
-  const files: Promise<ReceivedFile>[] = [];
-  /** For each file, the field that it was sent in. */
-  const ranks: number[] = [];
-  let count = 0;
-  const strays: string[] = [];
-  const limits = { ...LIMITS, files: MOST_COUNTED };
-  const form = openForm(request.headers as BusboyHeaders, limits);
-  const blocks = new Coalesce();
-  const turns = new PartTurns();
-  const refuse = (failure: unknown) => {
-    // At once: one network read may hold thousands of parts, which would be handled before the error event.
-    request.unpipe(blocks);
-    turns.unpipe(form);
-    failed.abort(failure);
-  };
-  const keepField = (name: string, value: string) => {
-    const before = fields.get(name) ?? '';
-    if (LISTS.has(name)) return void fields.set(name, before === '' ? value : `${before}\n${value}`);
-    // An empty field counts as not sent.
-    if (value === '' && before !== '') return;
-    if (before !== '' && !name.endsWith('[]')) return refuse(sentTwice(name));
-    fields.set(name, value);
-  };
-  const unsubscribe = watchPace(request, settings, refuse);
-  const malformed = (cause: unknown) =>
-    refuse(new Failure('NO_FILE', { says: 'The multipart body is malformed or incomplete: it does not contain a complete file.', cause }));
-  let bodyBytes = 0;
-
-  const ended = new Promise<void>((resolve, reject) => {
-    onAbort(failed.signal, reject);
-    form.on('finish', resolve).on('finish', finished.resolve).on('error', malformed);
-    form
-      .on('partsLimit', () => refuse(tooManyFiles(maxFiles, count) ?? tooMany('parts', limits.parts)))
-      .on('fieldsLimit', () => refuse(tooManyFiles(maxFiles, listedIn(fields)) ?? tooMany('fields', limits.fields)))
-      .on('filesLimit', () => refuse(tooManyFiles(maxFiles, count) ?? tooMany('files', limits.files)));
-    form.on('field', (name: string | undefined, value, nameTruncated, valueTruncated) => {
-      if (nameTruncated || valueTruncated)
-        return refuse(new Failure('BAD_REQUEST', { says: `A form field is longer than ${LIMITS.fieldSize} bytes.` }));
-      // A part without a name is ignored.
-      if (name !== undefined) keepField(name, value);
-    });
-    form.on(
-      'file',
-      (name: string | undefined, stream: Readable, filename: string | undefined, _encoding: string, declaredType?: string) => {
-        if (name === undefined || !isFileField(name, wanted)) {
-          if (strays.push(name ?? '') > MOST_STRANGERS) refuse(tooMany('files', MOST_STRANGERS));
-          if (name === undefined || !(TEXTS.has(name) || isOption(name) || wanted.isText?.(name))) return void stream.resume();
-          strays.pop();
-          return readField(stream, (value) => keepField(name, value), refuse);
-        }
-        if (++count > maxFiles) return void stream.resume();
-        // When the form breaks off, the file must fail too, or the store would wait for ever.
-        ranks.push(Math.max(0, wanted.fields.indexOf(name)));
-        const part = { part: files.length, filename: unescaped(shortened(filename ?? '')) };
-        const checkSample = async (sample: Sample, isWhole: boolean) => {
-          if (isWhole) await finished.promise;
-          if (sample.size > 0) await check?.({ fields, filename: part.filename, sample, isWhole });
-        };
-        const stored = storeSampled(stream, keyOf(part.part), objects, maxBytes, failed.signal, check && checkSample);
-        const file = stored.then(
-          (written) => ({ ...part, ...written, declaredType }),
-          (error: unknown) => {
-            throw error instanceof TooLarge
-              ? fileTooLarge(maxBytes, error.receivedBytes, maxFiles > 1 ? cleanName(part.filename) : undefined)
-              : error;
-          },
-        );
-        file.catch(refuse);
-        files.push(file);
-      },
-    );
-    blocks.on('data', (block: Buffer) => {
-      bodyBytes += block.length;
-      if (bodyBytes > mostBytes) refuse(fileTooLarge(maxBytes, bodyBytes));
-    });
-    request.on('close', () => {
-      if (!request.complete) malformed(new Error('the client went away'));
-    });
-    askForBody(request);
-    request.pipe(blocks).pipe(turns).pipe(form);
-  });
-
+  const form = new FormReader(request, wanted, objects);
+  const unsubscribe = watchPace(request, settings, form.refuse);
   try {
-    await ended;
-    const all = await Promise.all(files);
-    // Browsers send this for a file field that was left empty.
-    const unchosen = all.filter(({ filename, sizeBytes }) => filename === '' && sizeBytes === 0);
-    await Promise.all(unchosen.map(({ part }) => objects.delete(keyOf(part))));
-    const chosen = all.filter((file) => !unchosen.includes(file));
-    if (wanted.inOrder) chosen.sort((a, b) => (ranks[a.part] ?? 0) - (ranks[b.part] ?? 0));
-    return { fields, files: chosen, count: count - unchosen.length, strays };
+    await form.read();
+    return await form.received();
   } catch (error) {
-    turns.unpipe(form);
-    blocks.destroy();
-    turns.destroy();
-    await Promise.allSettled(files);
-    await removeAfterFailure(
-      objects,
-      files.map((_, index) => keyOf(index)),
-    );
+    await form.undo();
     throw error;
   } finally {
     unsubscribe();
+  }
+}
+
+/** A form as it arrives. What refuses it ends its reading, and the storing of its files, at once. */
+class FormReader {
+  readonly #request: IncomingMessage;
+  readonly #wanted: ReceiveOptions;
+  readonly #objects: ObjectStore;
+  readonly #mostBytes: number;
+
+  readonly #blocks = new Coalesce();
+  readonly #turns = new PartTurns();
+  readonly #form: InstanceType<typeof Busboy>;
+  readonly #failed = new AbortController();
+  /** The whole body was read: fields may follow the files. */
+  readonly #finished = Promise.withResolvers<void>();
+
+  readonly #fields = new Map<string, string>();
+  readonly #files: Promise<ReceivedFile>[] = [];
+  /** For each file, the field that it was sent in. */
+  readonly #ranks: number[] = [];
+  readonly #strays: string[] = [];
+  #count = 0;
+  #bodyBytes = 0;
+
+  /** @throws Failure if the head of the request says enough */
+  constructor(request: IncomingMessage, wanted: ReceiveOptions, objects: ObjectStore) {
+    const type = request.headers['content-type'];
+    if (!/^multipart\/form-data\s*;.*boundary=/i.test(type ?? '')) throw noForm(type, wanted.fields[0]);
+    this.#mostBytes = wanted.maxBytes * wanted.maxFiles + ENVELOPE_BYTES;
+    const declared = Number(request.headers['content-length'] ?? 0);
+    if (declared > this.#mostBytes) throw fileTooLarge(wanted.maxBytes, declared);
+    this.#request = request;
+    this.#wanted = wanted;
+    this.#objects = objects;
+    this.#form = openForm(request.headers as BusboyHeaders);
+  }
+
+  readonly refuse = (failure: unknown): void => {
+    // At once: one network read may hold thousands of parts, which would be handled before the error event.
+    this.#request.unpipe(this.#blocks);
+    this.#turns.unpipe(this.#form);
+    this.#failed.abort(failure);
+  };
+
+  /** Resolves at the end of the body, when files may still be stored. */
+  read(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      onAbort(this.#failed.signal, reject);
+      this.#form.on('finish', resolve).on('finish', this.#finished.resolve).on('error', this.#malformed);
+      this.#boundParts();
+      this.#form.on('field', this.#takeField).on('file', this.#takePart);
+      this.#blocks.on('data', this.#boundBody);
+      this.#request.on('close', () => {
+        if (!this.#request.complete) this.#malformed(new Error('the client went away'));
+      });
+      askForBody(this.#request);
+      this.#request.pipe(this.#blocks).pipe(this.#turns).pipe(this.#form);
+    });
+  }
+
+  /** What was sent, once all of it is stored. */
+  async received(): Promise<Received> {
+    const all = await Promise.all(this.#files);
+    // Browsers send this for a file field that was left empty.
+    const unchosen = all.filter(({ filename, sizeBytes }) => filename === '' && sizeBytes === 0);
+    await Promise.all(unchosen.map(({ part }) => this.#objects.delete(this.#wanted.keyOf(part))));
+    const files = all.filter((file) => !unchosen.includes(file));
+    if (this.#wanted.inOrder) files.sort((a, b) => (this.#ranks[a.part] ?? 0) - (this.#ranks[b.part] ?? 0));
+    return { fields: this.#fields, files, count: this.#count - unchosen.length, strays: this.#strays };
+  }
+
+  /** Removes what was stored. */
+  async undo(): Promise<void> {
+    this.#turns.unpipe(this.#form);
+    this.#blocks.destroy();
+    this.#turns.destroy();
+    await Promise.allSettled(this.#files);
+    await removeAfterFailure(
+      this.#objects,
+      this.#files.map((_, index) => this.#wanted.keyOf(index)),
+    );
+  }
+
+  readonly #malformed = (cause: unknown): void =>
+    this.refuse(
+      new Failure('NO_FILE', { says: 'The multipart body is malformed or incomplete: it does not contain a complete file.', cause }),
+    );
+
+  readonly #boundBody = (block: Buffer): void => {
+    this.#bodyBytes += block.length;
+    if (this.#bodyBytes > this.#mostBytes) this.refuse(fileTooLarge(this.#wanted.maxBytes, this.#bodyBytes));
+  };
+
+  #boundParts(): void {
+    const { maxFiles } = this.#wanted;
+    this.#form
+      .on('partsLimit', () => this.refuse(tooManyFiles(maxFiles, this.#count) ?? tooMany('parts', LIMITS.parts)))
+      .on('fieldsLimit', () => this.refuse(tooManyFiles(maxFiles, listedIn(this.#fields)) ?? tooMany('fields', LIMITS.fields)))
+      .on('filesLimit', () => this.refuse(tooManyFiles(maxFiles, this.#count) ?? tooMany('files', LIMITS.files)));
+  }
+
+  readonly #takeField = (name: string | undefined, value: string, nameTruncated: boolean, valueTruncated: boolean): void => {
+    // A part without a name is ignored.
+    if (nameTruncated || valueTruncated) this.refuse(tooLong());
+    else if (name !== undefined) this.#keepField(name, value);
+  };
+
+  #keepField(name: string, value: string): void {
+    const before = this.#fields.get(name) ?? '';
+    const isSent = before !== '';
+    if (LISTS.has(name)) this.#fields.set(name, isSent ? `${before}\n${value}` : value);
+    // An empty field counts as not sent.
+    else if (value === '' && isSent) return;
+    else if (isSent && !name.endsWith('[]')) this.refuse(sentTwice(name));
+    else this.#fields.set(name, value);
+  }
+
+  readonly #takePart = (
+    name: string | undefined,
+    stream: Readable,
+    filename: string | undefined,
+    _encoding: string,
+    declaredType?: string,
+  ): void => {
+    if (name === undefined || !isFileField(name, this.#wanted)) this.#takeStray(name, stream);
+    else if (++this.#count > this.#wanted.maxFiles) stream.resume();
+    else this.#takeFile(name, stream, filename ?? '', declaredType);
+  };
+
+  #takeFile(name: string, stream: Readable, filename: string, declaredType: string | undefined): void {
+    this.#ranks.push(Math.max(0, this.#wanted.fields.indexOf(name)));
+    const part = { part: this.#files.length, filename: unescaped(shortened(filename)), declaredType };
+    const file = this.#store(stream, part);
+    file.catch(this.refuse);
+    this.#files.push(file);
+  }
+
+  /** A text field that came as a file is one all the same; what nothing here knows is ignored. */
+  #takeStray(name: string | undefined, stream: Readable): void {
+    if (name !== undefined && (TEXTS.has(name) || isOption(name) || this.#wanted.isText?.(name)))
+      readField(stream, (value) => this.#keepField(name, value), this.refuse);
+    else {
+      if (this.#strays.push(name ?? '') > MOST_STRANGERS) this.refuse(tooMany('files', MOST_STRANGERS));
+      stream.resume();
+    }
+  }
+
+  /** When the form breaks off, the file fails too, or the store would wait for ever. */
+  async #store(stream: Readable, part: Pick<ReceivedFile, 'part' | 'filename' | 'declaredType'>): Promise<ReceivedFile> {
+    const { keyOf, maxBytes, maxFiles, check } = this.#wanted;
+    const checkSample = async (sample: Sample, isWhole: boolean) => {
+      if (isWhole) await this.#finished.promise;
+      if (sample.size > 0) await check?.({ fields: this.#fields, filename: part.filename, sample, isWhole });
+    };
+    try {
+      const stored = await storeSampled(stream, keyOf(part.part), this.#objects, maxBytes, this.#failed.signal, check && checkSample);
+      return { ...part, ...stored };
+    } catch (error) {
+      if (!(error instanceof TooLarge)) throw error;
+      throw fileTooLarge(maxBytes, error.receivedBytes, maxFiles > 1 ? cleanName(part.filename) : undefined);
+    }
   }
 }
 
@@ -262,6 +322,8 @@ function noForm(type: string | undefined, field = 'file'): Failure {
   return new Failure('NO_FILE', { says, details: { field, content_type: type?.slice(0, 100) ?? null } });
 }
 
+const tooLong = (): Failure => new Failure('BAD_REQUEST', { says: `A form field is longer than ${LIMITS.fieldSize} bytes.` });
+
 const sentTwice = (name: string): Failure =>
   new Failure('BAD_REQUEST', {
     says: `The form has the field "${shownName(name)}" more than once: send it once.`,
@@ -278,7 +340,7 @@ function readField(stream: Readable, keep: (value: string) => void, refuse: (fai
   stream.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes <= LIMITS.fieldSize) kept.push(chunk);
-    else refuse(new Failure('BAD_REQUEST', { says: `A form field is longer than ${LIMITS.fieldSize} bytes.` }));
+    else refuse(tooLong());
   });
   stream.on('error', refuse).on('end', () =>
     keep(
@@ -297,9 +359,9 @@ const shortened = (filename: string): string =>
 const unescaped = (filename: string): string =>
   filename.replace(/%(22|0D|0A)/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-function openForm(headers: BusboyHeaders, limits: typeof LIMITS & { files: number }): InstanceType<typeof Busboy> {
+function openForm(headers: BusboyHeaders): InstanceType<typeof Busboy> {
   try {
-    return new Busboy({ headers, limits, preservePath: true, defCharset: 'utf8' });
+    return new Busboy({ headers, limits: LIMITS, preservePath: true, defCharset: 'utf8' });
   } catch (cause) {
     throw new Failure('NO_FILE', { says: 'The multipart body is malformed.', cause });
   }
