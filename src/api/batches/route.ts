@@ -31,7 +31,7 @@ export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends, f
   app.post('/api/v1/batch', { config: { costs: 'work' } }, async (request, reply) => {
     const { maxBatchFiles: maxFiles, maxFileBytes: maxBytes } = deps.settings;
     const ids = newBatch(deps);
-    const form = { fields: FIELDS_OF_SEVERAL, maxFiles, maxBytes, keyOf: ids.keyOf, checksCapacity: true, checksFirst: true };
+    const form = { fields: FIELDS_OF_SEVERAL, maxFiles, maxBytes, keyOf: ids.keyOf, checksCapacity: true };
     return submit(deps, {
       ids,
       // Limits count the first job now, the others when the form is read.

@@ -14,6 +14,7 @@ import { watchPace } from '../http/pace.ts';
 import type { ApiSettings } from '../settings.ts';
 import { removeAfterFailure } from './inputs.ts';
 import { PartTurns } from './part-turns.ts';
+import { type Counted, noForm, sentTwice, tooLong, tooMany, tooManyFiles } from './refusals.ts';
 import { storeSampled } from './store-sampled.ts';
 
 /** What is known so far of a file that is being received. */
@@ -54,10 +55,6 @@ const isFileField = (name: string, { fields }: Pick<ReceiveOptions, 'fields'>): 
 /** Text fields of every route that takes files. */
 const TEXTS = new Set(['to_format', 'from_format', 'url', 'upload_id', ...LISTS]);
 
-/** Every key that a file of the request may have been stored under. */
-export const keysOf = ({ maxFiles, keyOf }: Pick<ReceiveOptions, 'maxFiles' | 'keyOf'>): readonly string[] =>
-  Array.from({ length: maxFiles }, (_, part) => keyOf(part));
-
 export interface ReceivedFile {
   /** Its number in the form, which it is stored by. */
   readonly part: number;
@@ -70,24 +67,22 @@ export interface ReceivedFile {
   readonly declaredType?: string | undefined;
 }
 
-export interface Received {
-  readonly fields: ReadonlyMap<string, string>;
-  /** In the order sent. */
+export interface Received extends Counted {
+  /** In the order sent, or in that of their fields (`inOrder`). */
   readonly files: readonly ReceivedFile[];
-  /** How many were sent, those beyond `maxFiles` included. */
-  readonly count: number;
-  /** The names of file parts that were ignored. */
-  readonly strays?: readonly string[];
-  /** Size of a body that can have no file. */
-  readonly contentType?: string | undefined;
 }
 
 /** Fields and part headers around the file, bytes. */
 const ENVELOPE_BYTES = 1 << 20;
 const LIMITS = {
-  ...{ fieldNameSize: 200, fieldSize: 64 * 1024, fields: 100, parts: 1_200, headerPairs: 50, headerSize: 16 * 1024 },
+  fieldNameSize: 200,
+  fieldSize: 64 * 1024,
+  fields: 100,
   // They are counted up to here, so that a refusal can give their number.
   files: 1_000,
+  parts: 1_200,
+  headerPairs: 50,
+  headerSize: 16 * 1024,
 };
 /** Files in fields that the route does not know. */
 const MOST_STRANGERS = 80;
@@ -180,10 +175,12 @@ class FormReader {
     await Promise.all(unchosen.map(({ part }) => this.#objects.delete(this.#wanted.keyOf(part))));
     const files = all.filter((file) => !unchosen.includes(file));
     if (this.#wanted.inOrder) files.sort((a, b) => (this.#ranks[a.part] ?? 0) - (this.#ranks[b.part] ?? 0));
-    return { fields: this.#fields, files, count: this.#count - unchosen.length, strays: this.#strays };
+    // A file beyond `maxFiles` was discarded: it must not pass for one that was sent and is there.
+    const count = this.#count > this.#wanted.maxFiles ? this.#count : this.#count - unchosen.length;
+    return { fields: this.#fields, files, count, strays: this.#strays };
   }
 
-  /** Removes what was stored. */
+  /** Ends the reading, and removes what was stored. */
   async undo(): Promise<void> {
     this.#turns.unpipe(this.#form);
     this.#blocks.destroy();
@@ -214,8 +211,8 @@ class FormReader {
   }
 
   readonly #takeField = (name: string | undefined, value: string, nameTruncated: boolean, valueTruncated: boolean): void => {
+    if (nameTruncated || valueTruncated) this.refuse(tooLong(LIMITS.fieldSize));
     // A part without a name is ignored.
-    if (nameTruncated || valueTruncated) this.refuse(tooLong());
     else if (name !== undefined) this.#keepField(name, value);
   };
 
@@ -276,63 +273,6 @@ class FormReader {
   }
 }
 
-/** @throws Failure `NO_FILE`, `BAD_REQUEST` */
-export function onlyFile(received: Received): ReceivedFile {
-  const {
-    files: [file],
-    count,
-  } = received;
-  if (count > 1) throw severalFiles(count);
-  if (file === undefined) throw noFile(received, 'file');
-  if (file.sizeBytes === 0) throw new Failure('NO_FILE', { says: 'The file is empty.' });
-  return file;
-}
-
-/** The refusal of several files where one is taken. */
-export const severalFiles = (count: number, field = 'file'): Failure =>
-  new Failure('BAD_REQUEST', {
-    says: `The form has more than one file in the field "${field}": send one.`,
-    details: { max_files: 1, received_files: count },
-  });
-
-/** The refusal of a form without a file, which names the fields that a file did come in. @param amount how many to send */
-export function noFile(
-  { strays = [], fields, contentType }: Partial<Pick<Received, 'strays' | 'contentType'>> & Pick<Received, 'fields'>,
-  field: string,
-  amount = 'one',
-): Failure {
-  if (contentType !== undefined) return noForm(contentType, field);
-  const names = [...new Set(strays)].map(shownName);
-  const hint =
-    names.length > 0
-      ? ` The request has a file in the field ${names
-          .slice(0, 3)
-          .map((name) => `"${name}"`)
-          .join(', ')}, which this endpoint does not read.`
-      : fields.has(field)
-        ? ` The field "${field}" has text instead of a file; curl sends a file with -F ${field}=@NAME.`
-        : '';
-  const details = { field, received_files: 0, ...(names.length === 0 ? {} : { file_fields: names.slice(0, 10) }) };
-  return new Failure('NO_FILE', { says: `The request has no file: send ${amount} in the field "${field}".${hint}`, details });
-}
-
-function noForm(type: string | undefined, field = 'file'): Failure {
-  const came = type === undefined ? 'has no content type' : `has the content type "${type.slice(0, 100)}"`;
-  const says = `The request has no file: it ${came}. Send multipart/form-data with its boundary, and the file in the field "${field}".`;
-  return new Failure('NO_FILE', { says, details: { field, content_type: type?.slice(0, 100) ?? null } });
-}
-
-const tooLong = (): Failure => new Failure('BAD_REQUEST', { says: `A form field is longer than ${LIMITS.fieldSize} bytes.` });
-
-const sentTwice = (name: string): Failure =>
-  new Failure('BAD_REQUEST', {
-    says: `The form has the field "${shownName(name)}" more than once: send it once.`,
-    details: { field: shownName(name) },
-  });
-
-/** A field's name from the client, as an answer shows it. */
-const shownName = (name: string): string => name.replace(/[^\w.[\]-]/g, '?').slice(0, 50);
-
 /** Reads a text field that came as a file part; a file of text ends with a line break. */
 function readField(stream: Readable, keep: (value: string) => void, refuse: (failure: unknown) => void): void {
   const kept: Buffer[] = [];
@@ -340,7 +280,7 @@ function readField(stream: Readable, keep: (value: string) => void, refuse: (fai
   stream.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes <= LIMITS.fieldSize) kept.push(chunk);
-    else refuse(tooLong());
+    else refuse(tooLong(LIMITS.fieldSize));
   });
   stream.on('error', refuse).on('end', () =>
     keep(
@@ -370,13 +310,3 @@ function openForm(headers: BusboyHeaders): InstanceType<typeof Busboy> {
 /** How many files a form names instead of sending them. */
 const listedIn = (fields: ReadonlyMap<string, string>): number =>
   Math.max(...[...LISTS].map((name) => (fields.has(name) ? (fields.get(name) ?? '').split('\n').length : 0)));
-
-/** The refusal of too many files, for routes that take several. */
-export function tooManyFiles(max: number, count: number): Failure | undefined {
-  if (max < 2 || count <= max) return undefined;
-  const says = `At most ${max} files may be sent at once; ${count} were sent.`;
-  return new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
-}
-
-const tooMany = (what: string, max: number): Failure =>
-  new Failure('BAD_REQUEST', { says: `The form has more than ${max} ${what}.`, details: { limit: what, max } });

@@ -30,7 +30,7 @@ export async function receiveOrNamed({ objects, settings }: ApiDeps, { raw }: Fa
 }
 
 /** What a request names instead of sending it. */
-export interface Named {
+interface Named {
   readonly field: string;
   readonly kind: Kind;
   readonly values: readonly string[];
@@ -68,25 +68,32 @@ export async function bringUploads(
   }
 }
 
+/** A file that is to be fetched. */
+export interface FileToFetch {
+  /** Its number in the request, which it will be stored by. */
+  readonly part: number;
+  readonly url: string;
+}
+
 /** All of them or none. @throws Failure `URL_REFUSED`, `FILE_TOO_LARGE`, `OVERLOADED` · the reason of `signal`; then nothing is stored */
 export async function fetchAll(
   deps: ApiDeps,
-  { field, values }: Pick<Named, 'field' | 'values'>,
+  files: readonly FileToFetch[],
   keyOf: (part: number) => string,
   signal: AbortSignal,
 ): Promise<readonly ReceivedFile[]> {
   const over = new AbortController();
   const unsubscribe = onAbort(signal, (reason) => over.abort(reason));
   try {
-    return await mapConcurrently(values, { limit: FILES_AT_ONCE, abort: over }, (url, part) =>
+    return await mapConcurrently(files, { limit: FILES_AT_ONCE, abort: over }, ({ url, part }) =>
       fromUrl(deps, url, part, keyOf(part), over.signal).catch((error: unknown) => {
-        throw Object.hasOwn(SEVERAL, field) ? located(error, part) : error;
+        throw files.length > 1 ? located(error, part) : error;
       }),
     );
   } catch (error) {
     await removeAfterFailure(
       deps.objects,
-      values.map((_, part) => keyOf(part)),
+      files.map(({ part }) => keyOf(part)),
     );
     throw error;
   } finally {

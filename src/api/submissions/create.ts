@@ -95,7 +95,7 @@ function openSubmission(deps: ApiDeps, ids: Ids, submission: Submission): { sour
     source: {
       receive: async () => ({ fields, files: [], count: 1 }),
       async bring(sent, check) {
-        check(fields);
+        check(sent);
         const file = await untilAborted(deps, id, MOST_MS, () => new Failure('OVERLOADED'), fetchFile);
         return { ...sent, files: [file] };
       },

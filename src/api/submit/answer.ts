@@ -54,7 +54,7 @@ async function wait(
   if (socket.destroyed) leave();
   socket.once('close', leave);
   try {
-    return await waitForJob(deps, record, Math.max(0, settings.syncWaitMs - waitedMs), gone.signal, mayReturn);
+    return await waitForJob(deps, record, { waitMs: Math.max(0, settings.syncWaitMs - waitedMs), gone: gone.signal, mayReturn });
   } finally {
     // The connection may carry many more requests: each would leave a listener.
     socket.off('close', leave);
@@ -64,17 +64,15 @@ async function wait(
 /** RFC 7240 §4.1. */
 export const prefersAsync = ({ headers }: FastifyRequest): boolean => /(^|,)\s*respond-async\s*(,|;|$)/i.test(String(headers.prefer ?? ''));
 
-/**
- * The job as it is when it has ended, when `waitMs` are over, or when the service is about to stop.
- * @param gone aborted when the client hangs up: the job is then cancelled, unless `mayReturn`
- */
-export async function waitForJob(
-  deps: ApiDeps,
-  record: JobRecord,
-  waitMs: number,
-  gone: AbortSignal,
-  mayReturn = false,
-): Promise<JobRecord> {
+interface Wait {
+  readonly waitMs: number;
+  /** Aborted when the client hangs up: the job is then cancelled, unless the client may return. */
+  readonly gone: AbortSignal;
+  readonly mayReturn?: boolean;
+}
+
+/** The job as it is when it has ended, when `waitMs` are over, or when the service is about to stop. */
+export async function waitForJob(deps: ApiDeps, record: JobRecord, { waitMs, gone, mayReturn = false }: Wait): Promise<JobRecord> {
   const { jobs, objects, stopping } = deps;
   const found = await waitForEnd(jobs, record.id, waitMs, AbortSignal.any([gone, stopping]));
   // The request that created it answered with a refusal, and took it back.

@@ -13,10 +13,10 @@ import type { JobRecord } from '../../jobs/record.ts';
 import { choosePool } from '../../pools/registry.ts';
 import { startingOr } from '../admission/starting.ts';
 import type { ApiDeps } from '../deps.ts';
-import { onlyFile, type ReceivedFile } from '../intake/receive.ts';
+import type { ReceivedFile } from '../intake/receive.ts';
 import { REFERENCE_FIELDS } from '../intake/references.ts';
-import { draftOf } from './fetching.ts';
-import type { Ids, SubmitWork } from './stages.ts';
+import { firstFile, refuseUnlessOne } from '../intake/refusals.ts';
+import type { Ids, JobPlan, Numbered, Sent, SubmitWork } from './stages.ts';
 
 /** Fields of a form that are not options. */
 const OWN_FIELDS = new Set(['file', ...REFERENCE_FIELDS, 'to_format', 'from_format']);
@@ -43,32 +43,36 @@ export function readRequestOptions(fields: ReadonlyMap<string, string>, lane: La
 }
 
 /** An unknown extension stands for itself. */
-export const targetOf = ({ extension }: Pick<ConversionRequest, 'extension'>): JobRecord['target'] => ({
+const targetOf = ({ extension }: Pick<ConversionRequest, 'extension'>): JobRecord['target'] => ({
   format: formatByExtension(extension)?.id ?? extension,
   extension,
 });
 
 /** One file to one format. */
-export function conversionWork(deps: ApiDeps, { id, keyOf }: Ids): SubmitWork {
+export function conversionWork(deps: ApiDeps, { id }: Ids): SubmitWork {
   return {
-    check(fields, count = 1) {
-      readRequestOptions(fields, 'interactive');
-      if (count !== 1) onlyFile({ fields, files: [], count });
-    },
-    jobsOf: () => [id],
-    async validate(received) {
-      const file = onlyFile(received);
-      return [await validateConversion(deps, id, file, readRequestOptions(received.fields, 'interactive'))];
-    },
-    draft({ fields, field, urls }) {
-      const requestOptions = readRequestOptions(fields, 'interactive');
-      const known = { lane: requestOptions.lane, target: targetOf(requestOptions) };
-      const fetched = (files: readonly ReceivedFile[]) =>
-        validateConversion(deps, id, onlyFile({ fields, files, count: files.length }), requestOptions);
-      return [{ record: draftOf(id, deps.clock(), urls, known), field, urls, keyOf, validate: fetched }];
-    },
+    check: checkConversion,
+    plan: (brought) => [conversionPlan(deps, id, brought.files, checkConversion(brought))],
   };
 }
+
+function checkConversion(sent: Sent): ConversionRequest {
+  refuseUnlessOne({ count: 1, ...sent });
+  return readRequestOptions(sent.fields, 'interactive');
+}
+
+/** @param files one, which is there or is to be fetched */
+export const conversionPlan = <F extends Numbered>(
+  deps: ApiDeps,
+  id: string,
+  files: readonly F[],
+  requestOptions: ConversionRequest,
+): JobPlan<F> => ({
+  id,
+  files,
+  known: { lane: requestOptions.lane, target: targetOf(requestOptions) },
+  validate: async (received) => validateConversion(deps, id, firstFile(received), requestOptions),
+});
 
 /** @returns the record of the job, not stored yet @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME`, `OVERLOADED` */
 export async function validateConversion(

@@ -87,7 +87,7 @@ export async function enqueue(deps: Pick<Deps, 'jobs' | 'queue' | 'pools'>, job:
 /** The same for all jobs of a request. One that has ended already gets no order. */
 export async function enqueueAll(
   deps: Pick<Deps, 'jobs' | 'queue' | 'pools'>,
-  { jobs }: CreatedJobs,
+  { jobs }: Pick<CreatedJobs, 'jobs'>,
   client: string,
 ): Promise<readonly JobRecord[]> {
   const records: JobRecord[] = [];

@@ -9,11 +9,11 @@ import { mapConcurrently } from '../../streams/concurrency.ts';
 import type { ApiDeps } from '../deps.ts';
 import { failureOf } from '../http/problem.ts';
 import { removeAfterFailure } from '../intake/inputs.ts';
-import { FILES_AT_ONCE, fetchAll } from '../intake/references.ts';
+import { FILES_AT_ONCE, type FileToFetch, fetchAll } from '../intake/references.ts';
 import { cancelJob } from '../jobs/cancel.ts';
 import { reasonFor } from '../jobs/refused.ts';
 import { type CreatedJob, enqueue } from './enqueue.ts';
-import type { Draft, FoundJobs, ToFetch } from './stages.ts';
+import type { CreatedForClient, Ids, JobPlan, PlannedJobs, ToFetch } from './stages.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** For all files of a job, ms; each download has its own limits. Upkeep takes a fetch for lost after longer. */
@@ -23,23 +23,23 @@ const MOST_URL = 8_192;
 
 /** One job's fetch. */
 interface Fetching {
-  /** Created from the draft. */
+  /** Created from the plan. */
   readonly job: CreatedJob;
-  readonly draft: Draft;
+  readonly plan: JobPlan<FileToFetch>;
+  readonly keyOf: Ids['keyOf'];
   /** The client's key, whose share of the pool the job counts towards. */
   readonly client: string;
 }
 
-/** What a request for jobs with files to fetch has created. */
-export interface Drafted extends Pick<FoundJobs, 'batch'> {
-  readonly jobs: readonly CreatedJob[];
-  readonly drafts: readonly Draft[];
-  readonly toFetch: ToFetch;
-  readonly client: string;
-  /** The client has a key by which it finds the job again. */
-  readonly mayReturn: boolean;
-  /** From here on the jobs stay, whatever becomes of the request. */
-  readonly keep: () => void;
+/** The jobs of a request whose files are to be fetched: of a batch each alone, of one job all its files or none. */
+export function fetchedJobs(deps: ApiDeps, ids: Ids, plans: readonly JobPlan<FileToFetch>[], toFetch: ToFetch): PlannedJobs {
+  const fetchings = ({ jobs, client }: CreatedForClient): readonly Fetching[] =>
+    plans.flatMap((plan, at) => (jobs[at] === undefined ? [] : { job: jobs[at], plan, keyOf: ids.keyOf, client }));
+  return {
+    ids: plans.map(({ id }) => id),
+    validate: async () => plans.map((plan) => draftOf(plan, deps.clock())),
+    enqueue: (created) => (ids.batch === undefined ? fetchOne : fetchEach)(deps, fetchings(created), toFetch, created),
+  };
 }
 
 /**
@@ -47,63 +47,60 @@ export interface Drafted extends Pick<FoundJobs, 'batch'> {
  * @returns the queued job, or one that is still fetched when the client is to be answered
  * @throws Failure where the fetch fails before: it is the answer, and nothing is left
  */
-export async function fetchOne(
+async function fetchOne(
   deps: ApiDeps,
-  { jobs: [job], drafts: [draft], toFetch, client, mayReturn, keep }: Drafted,
-): Promise<FoundJobs> {
-  if (job === undefined || draft === undefined) throw new Error('a request for one job has no draft');
-  const fetching = { job, draft, client };
+  [fetching]: readonly Fetching[],
+  { fetches, beforeAnswer }: ToFetch,
+  { client, mayReturn, keep }: CreatedForClient,
+): Promise<readonly JobRecord[]> {
+  if (fetching === undefined) throw new Error('a request for one job has none');
   const gone = new AbortController();
-  const work = toFetch.fetches.begin(client, () => fetchJob(deps, fetching, gone.signal));
-  const queued = await toFetch.beforeAnswer(work, () => {
+  const work = fetches.begin(client, () => fetchJob(deps, fetching, gone.signal));
+  const queued = await beforeAnswer(work, () => {
     if (!mayReturn) gone.abort(new Error('the client went away'));
   });
   keep();
-  if (queued === undefined) void toFetch.fetches.track(work.catch((error: unknown) => failFetch(deps, fetching, error)));
-  return { records: [queued ?? job.stored.record] };
+  if (queued === undefined) void fetches.track(work.catch((error: unknown) => failFetch(deps, fetching, error)));
+  return [queued ?? fetching.job.stored.record];
 }
 
 /**
  * Fetches and enqueues the jobs of a batch, each alone: a file that cannot be fetched fails its job.
- * @param find reads the batch again
  * @throws Failure `OVERLOADED`; then no fetch has begun
  */
-export async function fetchEach(deps: ApiDeps, drafted: Drafted, find: () => Promise<FoundJobs>): Promise<FoundJobs> {
-  const { jobs, drafts, batch, toFetch, client, mayReturn, keep } = drafted;
-  const fetchNext = async (job: CreatedJob, at: number): Promise<void> => {
-    const draft = drafts[at];
+async function fetchEach(
+  deps: ApiDeps,
+  fetchings: readonly Fetching[],
+  { fetches, beforeAnswer }: ToFetch,
+  { jobs, client, mayReturn, keep, find }: CreatedForClient,
+): Promise<readonly JobRecord[]> {
+  const fetchNext = async (fetching: Fetching): Promise<void> => {
+    const { stored } = fetching.job;
     // It may have been cancelled while it waited for its turn.
-    const latest = await deps.jobs.get(job.stored.record.id).catch(() => job.stored);
-    if (draft === undefined || latest === undefined || hasEnded(latest.record)) return;
-    const fetching = { job, draft, client };
+    const latest = await deps.jobs.get(stored.record.id).catch(() => stored);
+    if (latest === undefined || hasEnded(latest.record)) return;
     await fetchJob(deps, fetching).catch((error: unknown) => failFetch(deps, fetching, error));
   };
-  const work = toFetch.fetches.begin(client, () => mapConcurrently(jobs, { limit: FILES_AT_ONCE }, fetchNext));
+  const work = fetches.begin(client, () => mapConcurrently(fetchings, { limit: FILES_AT_ONCE }, fetchNext));
   keep();
   let hasLeft = false;
-  await toFetch.beforeAnswer(work, () => {
+  await beforeAnswer(work, () => {
     hasLeft = true;
     // The client alone knows the batch's id.
     const cancelAll = () => Promise.all(jobs.map((job) => cancelJob(deps, job.stored.record.id).catch(() => undefined)));
-    if (!mayReturn) void toFetch.fetches.track(cancelAll());
+    if (!mayReturn) void fetches.track(cancelAll());
   });
-  return hasLeft ? { records: drafts.map(({ record }) => record), ...(batch === undefined ? {} : { batch }) } : find();
+  return hasLeft ? jobs.map(({ stored }) => stored.record) : (await find()).records;
 }
 
 /** The record of a job whose files are not there yet. */
-export function draftOf(
-  id: string,
-  now: number,
-  urls: readonly string[],
-  known: Pick<JobRecord, 'lane' | 'target'> & { readonly tool?: JobRecord['tool'] },
-): JobRecord {
-  const [first = ''] = urls;
-  const url = URL.parse(first.slice(0, MOST_URL));
+function draftOf({ id, files, known }: JobPlan<FileToFetch>, now: number): JobRecord {
+  const url = URL.parse(files[0]?.url.slice(0, MOST_URL) ?? '');
   return {
     ...newRecord(id, now),
     pool: FETCHING,
     filename: cleanName(url === null ? '' : sentName(undefined, url)),
-    sources: urls.map((_, part) => ({ part, sizeBytes: 0, format: 'unknown' })),
+    sources: files.map(({ part }) => ({ part, sizeBytes: 0, format: 'unknown' })),
     options: {},
     warnings: [],
     ...known,
@@ -114,16 +111,15 @@ export function draftOf(
  * @param gone ends the fetch
  * @returns the queued job @throws Failure as for a file that was sent, `URL_REFUSED`; `JOB_EXPIRED` where it was cancelled · the reason of `gone`
  */
-async function fetchJob(deps: ApiDeps, { job, draft, client }: Fetching, gone?: AbortSignal): Promise<JobRecord> {
+async function fetchJob(deps: ApiDeps, { job, plan, keyOf, client }: Fetching, gone?: AbortSignal): Promise<JobRecord> {
   const { jobs, clock, metrics } = deps;
-  const { field, urls, keyOf, validate } = draft;
   const late = () =>
     new Failure('URL_REFUSED', { says: 'The files were not fetched in time.', details: { reason: 'unreachable' }, retryable: true });
   const files = await untilAborted(deps, job.stored.record.id, MOST_MS, late, (signal) =>
-    fetchAll(deps, { field, values: urls }, keyOf, gone === undefined ? signal : AbortSignal.any([signal, gone])),
+    fetchAll(deps, plan.files, keyOf, gone === undefined ? signal : AbortSignal.any([signal, gone])),
   );
   metrics.uploaded(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
-  const received = await validate(files);
+  const received = await plan.validate(files);
   try {
     job.stored = await jobs.update(fetched(job.stored.record, received, clock()), job.stored.revision);
     job.stored = await jobs.move(job.stored.record, job.stored.revision);
@@ -134,7 +130,7 @@ async function fetchJob(deps: ApiDeps, { job, draft, client }: Fetching, gone?: 
 }
 
 /** The client has its answer: the failure is the job's. Where it cannot be written, upkeep does it later. */
-async function failFetch(deps: ApiDeps, { job, draft: { urls, keyOf } }: Fetching, error: unknown): Promise<void> {
+async function failFetch(deps: ApiDeps, { job, plan, keyOf }: Fetching, error: unknown): Promise<void> {
   const { jobs, objects, clock, log } = deps;
   const { id } = job.stored.record;
   try {
@@ -145,7 +141,7 @@ async function failFetch(deps: ApiDeps, { job, draft: { urls, keyOf } }: Fetchin
     if (left !== undefined && !hasEnded(left.record)) return;
     await removeAfterFailure(
       objects,
-      urls.map((_, part) => keyOf(part)),
+      plan.files.map(({ part }) => keyOf(part)),
     );
   } catch (err) {
     log.warn({ job_id: id, err }, 'the failure of a fetch could not be stored: upkeep ends the job');

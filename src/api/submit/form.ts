@@ -12,14 +12,12 @@ import type { SubmitSource, ToFetch } from './stages.ts';
 interface Form extends Omit<ReceiveOptions, 'check'> {
   /** For a conversion, the form shows which queues could take it before the file is stored. */
   readonly checksCapacity?: boolean;
-  /** The options are the same for all files: they are validated before any file is brought. */
-  readonly checksFirst?: boolean;
   /** The request names a web page, whose URL is its file. */
   readonly takesPage?: boolean | undefined;
 }
 
 export function formSource(deps: ApiDeps, request: FastifyRequest, fetches: Fetches, form: Form): SubmitSource {
-  const { checksCapacity = false, checksFirst = false, takesPage = false, ...wanted } = form;
+  const { checksCapacity = false, takesPage = false, ...wanted } = form;
   const beforeAnswer: ToFetch['beforeAnswer'] = (work, left) => beforeAnswerTo(deps, request, work, left);
   return {
     receive: (isRepeated) =>
@@ -27,15 +25,14 @@ export function formSource(deps: ApiDeps, request: FastifyRequest, fetches: Fetc
         ? receivePage(deps, request, wanted)
         : receiveOrNamed(deps, request, { ...wanted, check: checksCapacity && !isRepeated ? checkCapacity(deps) : undefined }),
     async bring(sent, check) {
-      if (checksFirst) check(sent.fields);
       const named = takesPage ? undefined : namedIn(deps, sent, wanted);
       if (named === undefined) return sent;
       const fields = withoutField(sent.fields, named.field);
       const count = named.values.length;
       if (count > wanted.maxFiles) return { fields, files: [], count };
+      check({ fields, count });
       if (named.kind === 'upload') return { fields, files: await bringUploads(deps, request, named.values, wanted.keyOf), count };
-      if (!checksFirst) check(fields, count);
-      return { fields, count, field: named.field, urls: named.values, fetches, beforeAnswer };
+      return { fields, count, files: named.values.map((url, part) => ({ part, url })), fetches, beforeAnswer };
     },
   };
 }

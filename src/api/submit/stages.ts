@@ -5,6 +5,9 @@ import { inputKey } from '../../objects/keys.ts';
 import type { ReservedShare } from '../admission/share.ts';
 import type { Owned } from '../intake/owned.ts';
 import type { Received, ReceivedFile } from '../intake/receive.ts';
+import type { FileToFetch } from '../intake/references.ts';
+import type { Counted } from '../intake/refusals.ts';
+import type { CreatedJob } from './enqueue.ts';
 import type { Fetches } from './fetches.ts';
 
 export interface SubmitRequest<T> {
@@ -70,42 +73,74 @@ export interface SubmitSource {
   readonly receive: (isRepeated: boolean) => Promise<Received>;
   /**
    * Brings the files that the request names, all of them or none.
-   * @param check to be called before any file is fetched
-   * @returns what was received with the files, or what the job is to fetch; of a wrong number of files only their count
+   * @param check to be called before any file is fetched here
+   * @returns what was received with the files, or with what the jobs are to fetch; of a wrong number of files only their count
    */
   readonly bring: (sent: Received, check: SubmitWork['check']) => Promise<Received | ToFetch>;
 }
 
-/** Files that a job fetches: its client may have its answer before they are there. */
-export interface ToFetch extends Pick<Received, 'fields' | 'count'> {
-  /** The field that named them. */
-  readonly field: string;
-  readonly urls: readonly string[];
+/** A request with its files, which are there or are to be fetched. */
+interface Brought<F extends Numbered> extends Counted {
+  readonly files: readonly F[];
+}
+
+export interface Numbered {
+  /** Its number in the request, which it is stored by. */
+  readonly part: number;
+}
+
+/** Files that jobs fetch: their client may have its answer before they are there. */
+export interface ToFetch extends Brought<FileToFetch> {
   readonly fetches: Fetches;
   /** @param left called when the client hangs up @returns what the work returns; undefined where the client is to be answered before */
   readonly beforeAnswer: <T>(work: Promise<T>, left: () => void) => Promise<T | undefined>;
 }
 
+/** A request before its files are there; their number, where it is known. */
+export type Sent = Pick<Counted, 'fields'> & Partial<Counted>;
+
 /** What is made of the files. */
 export interface SubmitWork {
-  /** Validates what needs no file. @param count of the files, where it is known @throws Failure */
-  readonly check: (fields: Received['fields'], count?: number) => void;
-  /** @returns the ids of the jobs that the files become @throws Failure where a batch has a wrong number of files */
-  readonly jobsOf: (brought: Received | ToFetch) => readonly string[];
-  /** @returns the records of the jobs, not stored yet @throws Failure */
-  readonly validate: (received: Received) => Promise<readonly JobRecord[]>;
-  /** The jobs whose files are to be fetched. */
-  readonly draft: (toFetch: ToFetch) => readonly Draft[];
+  /** Validates what needs no file: the fields, and how many files there are where that is known. @throws Failure */
+  readonly check: (sent: Sent) => void;
+  /** @returns the jobs that the files become, whether they are there or not @throws Failure as `check` */
+  readonly plan: <F extends Numbered>(brought: Brought<F>) => readonly JobPlan<F>[];
 }
 
-export interface Draft {
-  /** The record of a job whose files are not there yet. */
-  readonly record: JobRecord;
-  readonly field: string;
-  readonly urls: readonly string[];
-  readonly keyOf: (part: number) => string;
-  /** The record that these files result in. */
+/** One job, before its files are looked at. */
+export interface JobPlan<F extends Numbered> {
+  readonly id: string;
+  readonly files: readonly F[];
+  /** What its record has while its files are fetched. */
+  readonly known: Pick<JobRecord, 'lane' | 'target'> & Partial<Pick<JobRecord, 'tool'>>;
+  /** The record that these files result in, not stored yet. @throws Failure */
   readonly validate: (files: readonly ReceivedFile[]) => Promise<JobRecord>;
+  /**
+   * Of files that are there: the record of a failed job, where this error fails the job alone. A fetched file always does.
+   * @throws the error, where it refuses the request, as every error does without this
+   */
+  readonly refused?: (files: readonly ReceivedFile[], error: unknown) => Promise<JobRecord>;
+}
+
+/** The jobs of a request on their way to a queue. */
+export interface PlannedJobs {
+  readonly ids: readonly string[];
+  /** @returns the records, not stored yet; of a job whose files are to be fetched, what is known before @throws Failure */
+  readonly validate: () => Promise<readonly JobRecord[]>;
+  /** @returns the jobs that are queued, or will be when their files are fetched @throws Failure; unless `keep` was called, the jobs are to be undone */
+  readonly enqueue: (created: CreatedForClient) => Promise<readonly JobRecord[]>;
+}
+
+export interface CreatedForClient {
+  readonly jobs: readonly CreatedJob[];
+  /** The client's key, whose share of a pool the jobs count towards. */
+  readonly client: string;
+  /** The client has a key by which it finds the jobs again. */
+  readonly mayReturn: boolean;
+  /** From here on the jobs stay, whatever becomes of the request. */
+  readonly keep: () => void;
+  /** Reads the jobs again. */
+  readonly find: () => Promise<FoundJobs>;
 }
 
 /** What there is: of one job its record, of a batch those of all its jobs. */

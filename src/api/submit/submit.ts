@@ -1,12 +1,11 @@
 /** From a request to its answer: the stages that every request for jobs goes through, in their order (docs/decisions/0025). */
 import { RevisionConflict } from '../../errors.ts';
 import { BATCH_VERSION, type BatchRecord } from '../../jobs/batch.ts';
-import { hasEnded } from '../../jobs/lifecycle.ts';
 import type { ApiDeps } from '../deps.ts';
-import { deleteInputs, ownedInputs } from '../intake/inputs.ts';
+import { ownedInputs } from '../intake/inputs.ts';
 import { keepAll } from '../intake/owned.ts';
-import { createJobs, enqueueAll } from './enqueue.ts';
-import { fetchEach, fetchOne } from './fetching.ts';
+import { createJobs } from './enqueue.ts';
+import { planJobs } from './planned.ts';
 import type { Admitted, FoundJobs, SubmitRequest, SubmittedJobs } from './stages.ts';
 
 /** @throws Failure: the refusal; then nothing is left, and the client's share is refunded where no work was done */
@@ -26,8 +25,12 @@ export async function submit<T>(deps: ApiDeps, submission: SubmitRequest<T>): Pr
 }
 
 /** @returns the queued jobs, or what an earlier request under the same key created; where it throws, nothing is left */
-async function enter<T>(deps: ApiDeps, submission: SubmitRequest<T>, admitted: Admitted): Promise<FoundJobs & Partial<SubmittedJobs>> {
-  const { objects, metrics, clock } = deps;
+async function enter<T>(
+  deps: ApiDeps,
+  submission: SubmitRequest<T>,
+  admitted: Admitted,
+): Promise<FoundJobs & Partial<Pick<SubmittedJobs, 'waitedMs'>>> {
+  const { objects, clock } = deps;
   const { ids, open, answer } = submission;
   const { client, share } = admitted;
   // Each `await using` is undone at the end, in reverse order, unless the jobs were queued.
@@ -45,26 +48,22 @@ async function enter<T>(deps: ApiDeps, submission: SubmitRequest<T>, admitted: A
   const earlier = await idempotency.resolve(sent);
   if (earlier !== undefined) return await answer.find(earlier);
 
-  // Bring: files that a job fetches come later, all others now.
+  // Bring
   const brought = await source.bring(sent, work.check);
-  const toFetch = 'urls' in brought ? brought : undefined;
-  if ('files' in brought) {
-    inputs.add(brought.files.map(({ part }) => ids.keyOf(part)));
-    metrics.uploaded(brought.files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
-  }
+  inputs.add(brought.files.map(({ part }) => ids.keyOf(part)));
+
+  // Plan
+  const planned = planJobs(deps, ids, work, brought);
+  // The first was admitted with the request.
+  await share.enlarge(planned.ids.filter((job) => job !== ids.jobOf(0)));
 
   // Validate
-  const jobs = work.jobsOf(brought);
-  // The first was admitted with the request.
-  await share.enlarge(jobs.filter((job) => job !== ids.jobOf(0)));
-  const drafts = toFetch === undefined ? [] : work.draft(toFetch);
-  inputs.add(drafts.flatMap(({ urls, keyOf }) => urls.map((_, part) => keyOf(part))));
-  const valid = 'files' in brought ? await work.validate(brought) : drafts.map(({ record }) => record);
+  const valid = await planned.validate();
 
   // Create
   const startedAt = performance.now();
   const batch: BatchRecord | undefined =
-    ids.batch === undefined ? undefined : { version: BATCH_VERSION, id: ids.batch, createdAt: clock(), jobs: [...jobs] };
+    ids.batch === undefined ? undefined : { version: BATCH_VERSION, id: ids.batch, createdAt: clock(), jobs: [...planned.ids] };
   const leaveInputs = (error: unknown): never => {
     // Another replica took this one for dead and created the very job: the files are that job's now.
     if (error instanceof RevisionConflict) inputs.keep();
@@ -76,17 +75,9 @@ async function enter<T>(deps: ApiDeps, submission: SubmitRequest<T>, admitted: A
   const winner = await idempotency.claim(ids.id, sent);
   if (winner !== undefined) return await answer.find(winner);
 
-  // Enqueue: at once, or when the files were fetched.
+  // Enqueue
   const keep = () => keepAll(idempotency, inputs, created);
-  if (toFetch !== undefined) {
-    const drafted = { jobs: created.jobs, drafts, toFetch, client, mayReturn: idempotency.hasKey, keep };
-    const found =
-      batch === undefined ? await fetchOne(deps, drafted) : await fetchEach(deps, { ...drafted, batch }, () => answer.find(ids.id));
-    return { ...found, waitedMs: performance.now() - startedAt };
-  }
-  const records = await enqueueAll(deps, created, client).catch(leaveInputs);
-  keep();
-  // The files that were refused are read by no worker. Where this fails, upkeep does it later.
-  for (const record of records) if (hasEnded(record)) await deleteInputs(objects, record).catch(() => undefined);
-  return batch === undefined ? { records } : { records, batch };
+  const find = () => answer.find(ids.id);
+  const records = await planned.enqueue({ jobs: created.jobs, client, mayReturn: idempotency.hasKey, keep, find }).catch(leaveInputs);
+  return { records, ...(batch === undefined ? {} : { batch }), waitedMs: performance.now() - startedAt };
 }

@@ -11,26 +11,25 @@ import type { JobRecord } from '../../jobs/record.ts';
 import { choosePool } from '../../pools/registry.ts';
 import { startingOr } from '../admission/starting.ts';
 import type { ApiDeps } from '../deps.ts';
-import { noFile, type Received, type ReceivedFile, severalFiles } from '../intake/receive.ts';
+import type { Received, ReceivedFile } from '../intake/receive.ts';
+import { type Counted, noFile, severalFiles } from '../intake/refusals.ts';
 import { unknownFields } from './conversion.ts';
-import { draftOf } from './fetching.ts';
-import type { Ids, SubmitWork } from './stages.ts';
+import type { Ids, Sent, SubmitWork } from './stages.ts';
 
 /** One tool on one file or several. */
-export function toolWork(deps: ApiDeps, { id, keyOf }: Ids, tool: Tool): SubmitWork {
-  const { slug, files } = tool;
+export function toolWork(deps: ApiDeps, { id }: Ids, tool: Tool): SubmitWork {
+  const { slug } = tool;
+  const check = (sent: Sent): void => {
+    refuseCount(tool, { count: tool.files.min, ...sent });
+    readInput(tool, sent.fields);
+  };
   return {
-    check(fields, count = files.min) {
-      readInput(tool, fields);
-      if (count < files.min || count > files.max) checkFiles(tool, { fields, files: [], count });
-    },
-    jobsOf: () => [id],
-    validate: async (received) => [await validateTool(deps, id, tool, received)],
-    draft({ fields, field, urls }) {
+    check,
+    plan(brought) {
+      check(brought);
+      const { fields, files } = brought;
       const known = { lane: 'interactive', target: { format: 'unknown', extension: '' }, tool: { slug, input: {} } } as const;
-      const fetched = (received: readonly ReceivedFile[]) =>
-        validateTool(deps, id, tool, { fields, files: received, count: received.length });
-      return [{ record: draftOf(id, deps.clock(), urls, known), field, urls, keyOf, validate: fetched }];
+      return [{ id, files, known, validate: (received) => validateTool(deps, id, tool, { fields, files: received }) }];
     },
   };
 }
@@ -40,11 +39,11 @@ export async function validateTool(
   deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools' | 'encryption' | 'judge' | 'clock'>,
   id: string,
   tool: Tool,
-  received: Received,
+  { fields, files }: Pick<Received, 'fields' | 'files'>,
 ): Promise<JobRecord> {
   const { encryption, judge, clock } = deps;
-  const { files, fields } = received;
-  checkFiles(tool, received);
+  refuseCount(tool, { fields, count: files.length });
+  refuseSizes(tool, files);
   const formats: string[] = [];
   // One after the other: the client reads about the first file that is refused.
   for (const { sample, filename } of files) formats.push(tool.takesPage ? 'url' : accepted(tool, await judge.sourceOf(sample, filename)));
@@ -71,21 +70,24 @@ export async function validateTool(
   };
 }
 
-function checkFiles({ files: { min, max, fields, totalBytes }, bounds, slug }: Tool, received: Received): void {
-  const { files, count } = received;
+function refuseCount({ files: { min, max, fields }, slug }: Tool, sent: Counted): void {
+  const { count } = sent;
   const field = fields[0] ?? 'file';
   if (count > max && max === 1) throw severalFiles(count, field);
   if (count > max) {
     const says = `The tool ${slug} accepts at most ${max} files; ${count} were sent.`;
     throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
   }
-  if (count === 0) throw noFile(received, field, min === max ? 'one' : `${min} to ${max}`);
-  if (files.some(({ sizeBytes }) => sizeBytes === 0)) throw new Failure('NO_FILE', { says: 'A file is empty.' });
+  if (count === 0) throw noFile(sent, field, min === max ? 'one' : `${min} to ${max}`);
   if (count < min)
     throw new Failure('BAD_REQUEST', {
       says: `The tool ${slug} needs ${min} to ${max} files in the field "${field}"; ${count} were sent.`,
       details: { min_files: min, max_files: max, received_files: count },
     });
+}
+
+function refuseSizes({ files: { max, totalBytes }, bounds }: Tool, files: readonly ReceivedFile[]): void {
+  if (files.some(({ sizeBytes }) => sizeBytes === 0)) throw new Failure('NO_FILE', { says: 'A file is empty.' });
   const most = bounds?.maxBytes ?? Number.POSITIVE_INFINITY;
   const large = files.find(({ sizeBytes }) => sizeBytes > most);
   if (large !== undefined) throw fileTooLarge(most, large.sizeBytes, max > 1 ? cleanName(large.filename) : undefined);

@@ -8,7 +8,8 @@ import { TUS_EXTENSIONS, TUS_VERSION, type Tus, type TusAnswer, tusOver } from '
 import { receivedBytes } from '../../uploads/uploads.ts';
 import { clientOf } from '../admission/admission.ts';
 import type { ApiDeps } from '../deps.ts';
-import { FIELD_OF_ONE, onlyFile, receive } from '../intake/receive.ts';
+import { FIELD_OF_ONE, receive } from '../intake/receive.ts';
+import { firstFile, refuseUnlessOne } from '../intake/refusals.ts';
 import { baseOf } from '../jobs/send.ts';
 import { uploadBody } from './body.ts';
 
@@ -53,7 +54,9 @@ async function receiveForm(deps: ApiDeps, request: FastifyRequest, reply: Fastif
   });
   try {
     const keyOf = () => uploads.wholeKey(id);
-    const file = onlyFile(await receive(request.raw, { fields: FIELD_OF_ONE, maxFiles: 1, maxBytes, keyOf }, objects, settings));
+    const received = await receive(request.raw, { fields: FIELD_OF_ONE, maxFiles: 1, maxBytes, keyOf }, objects, settings);
+    refuseUnlessOne(received);
+    const file = firstFile(received.files);
     const record = await uploads.complete(id, file.filename, file.sizeBytes);
     request.log.info({ bytes: file.sizeBytes }, 'an upload was received');
     return sendCreated(deps, request, reply, record);

@@ -43,9 +43,7 @@ export function openConversions({ converters, slots, opened }: ConversionsDeps):
       const record =
         tool === undefined
           ? await validateConversion(deps(), id, first, readRequestOptions(fields, 'interactive'))
-          : await validateTool(deps(), id, findTool(deps(), tool), { fields, files, count: files.length } as Parameters<
-              typeof validateTool
-            >[3]);
+          : await validateTool(deps(), id, findTool(deps(), tool), { fields, files });
       const password = record.sealed === undefined ? undefined : encryption.decrypt(record.sealed, id);
       const job = { record, paths: sources.map(({ path }) => path), password, signal, onProgress };
       return direct.run(job, async ({ delivery, warnings, engine }) => {

@@ -212,6 +212,13 @@ describe('a batch is refused as a whole', () => {
       async () => post(Array(21).fill(['a.csv', TABLE]), { to_format: 'html' }),
       { max_files: 20, received_files: 21 },
     ],
+    [
+      'with a field left empty before as many files as there may be: none of them is lost',
+      400,
+      'BATCH_TOO_LARGE',
+      async () => post([['', Buffer.alloc(0)], ...Array<[string, Buffer]>(20).fill(['a.csv', TABLE])], { to_format: 'html' }),
+      { max_files: 20, received_files: 21 },
+    ],
     ['without a format', 400, 'INVALID_FORMAT', async () => post([['a.png', await png]], {}), {}],
     ['for an unknown format', 400, 'INVALID_FORMAT', async () => post([['a.png', await png]], { to_format: 'zzz' }), { to_format: 'zzz' }],
     ['with a wrong option', 400, 'INVALID_OPTION', async () => post([['a.png', await png]], { to_format: 'jpg', img_quality: '101' }), {}],

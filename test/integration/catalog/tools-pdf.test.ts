@@ -176,7 +176,6 @@ describe('merge-pdf', () => {
       validateTool(parts, 'id', mergePdf, {
         fields: new Map(),
         files: sizes.map((sizeBytes, part) => ({ part, sizeBytes, sha256: '', filename: 'a.pdf', sample })),
-        count: sizes.length,
       });
     expect((await ofSizes(200 * MiB, 199 * MiB, MiB)).sources).toHaveLength(3);
     await expect(ofSizes(200 * MiB, 199 * MiB, MiB, 1)).rejects.toThrow(

@@ -11,12 +11,15 @@ let origin: Server;
 let base: string;
 let service: Service;
 let closed = 0;
+/** The paths that were asked for. */
+const asked: string[] = [];
 /** Answers that a test ends when it likes. */
 const held: ServerResponse[] = [];
 
 beforeAll(async () => {
   origin = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://x');
+    asked.push(pathname);
     if (pathname === '/table.csv') return void response.end(TABLE);
     if (pathname === '/named') return void response.setHeader('content-disposition', 'attachment; filename="prices 2026.csv"').end(TABLE);
     if (pathname === '/moved') return void response.writeHead(302, { location: '/table.csv' }).end();
@@ -98,6 +101,18 @@ const ended = async (id: string | undefined) =>
   }, 'the job to end');
 /** A busy machine may not be done within the wait. */
 const settled = async (answer: Answer): Promise<Answer> => (answer.data?.status === 'processing' ? ended(answer.data.job_id) : answer);
+
+it.each([
+  ['/api/v1/tools/merge-pdf', { 'urls[]': '/unasked' }, 'BAD_REQUEST'],
+  ['/api/v1/tools/rotate-image', { url: '/unasked', img_rotate: 'askew' }, 'INVALID_OPTION'],
+  ['/api/v1/convert', { url: '/unasked', to_format: 'html', img_quality: 'good' }, 'INVALID_OPTION'],
+  ['/api/v1/batch', { 'urls[]': '/unasked', to_format: 'html', img_quality: 'good' }, 'INVALID_OPTION'],
+])('%s refuses %j before a file is fetched', async (path, fields, code) => {
+  const sent = Object.entries(fields).map(([name, value]) => [name, value === '/unasked' ? base + value : value]);
+  const answer = await readAnswer(await post(path, form(Object.fromEntries(sent)), { prefer: 'respond-async' }));
+  expect(answer).toMatchObject({ status: 400, error: { code } });
+  expect(asked).not.toContain('/unasked');
+});
 
 it('a client that prefers so is answered before the file has come', async () => {
   const response = await post('/api/v1/convert', form({ url: `${base}/held`, to_format: 'html' }), { prefer: 'respond-async' });

@@ -15,7 +15,7 @@ import type { CallContext } from '../protocol/served.ts';
 import { JOB_STATUS } from '../tools/list.ts';
 import { mcpTools } from '../tools/tools.ts';
 import { filesIn, readCall, readOptionsObject } from './arguments.ts';
-import { admittedBefore, advised, assumedOf, callSource, MARGIN_MS, notRepeated } from './job-call.ts';
+import { admittedBefore, advised, assumedOf, callSource, MARGIN_MS, notRepeated, withRecords } from './job-call.ts';
 import { inQuotes, visible } from './quote.ts';
 
 /** @throws Failure as `POST /api/v1/batch` answers */
@@ -36,7 +36,7 @@ export async function convertFiles(deps: ApiDeps, call: ToolCall, context: CallC
           const latest: JobRecord[] = [];
           for (const [index, record] of records.entries()) {
             const waitMs = Math.max(0, dueAt - MARGIN_MS - performance.now());
-            latest.push(hasEnded(record) ? record : await waitForJob(deps, record, waitMs, call.signal));
+            latest.push(hasEnded(record) ? record : await waitForJob(deps, record, { waitMs, gone: call.signal }));
             call.progress?.(Math.floor((100 * (index + 1)) / (records.length + 1)), `${index + 1} of ${records.length} files.`);
           }
           return { ...submitted, records: latest };
@@ -57,21 +57,13 @@ function openBatch(deps: ApiDeps, ids: Ids, call: ToolCall, context: CallContext
   const source = callSource(deps, ids, { args, filename: '', call, context });
   return {
     source,
-    work: {
-      ...work,
-      validate: async (received) =>
-        (await work.validate(received)).map((record, index) => ({
-          ...record,
-          warnings: [
-            ...args.warnings,
-            ...source
-              .named()
-              .slice(index, index + 1)
-              .flatMap(assumedOf),
-            ...record.warnings,
-          ],
-        })),
-    },
+    work: withRecords(work, async (record, index) => {
+      const assumed = source
+        .named()
+        .slice(index, index + 1)
+        .flatMap(assumedOf);
+      return { ...record, warnings: [...args.warnings, ...assumed, ...record.warnings] };
+    }),
   };
 }
 

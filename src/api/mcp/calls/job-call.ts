@@ -42,7 +42,7 @@ export async function callForJob(deps: ApiDeps, tool: McpTool, call: ToolCall, c
           const unsubscribe = publishProgress(deps, ids.id, call.progress);
           try {
             const waitMs = Math.max(0, dueAt - MARGIN_MS - performance.now());
-            return { ...submitted, records: [await waitForJob(deps, onlyRecord(submitted), waitMs, call.signal)] };
+            return { ...submitted, records: [await waitForJob(deps, onlyRecord(submitted), { waitMs, gone: call.signal })] };
           } finally {
             unsubscribe();
           }
@@ -92,17 +92,23 @@ function openCall(
   const source = callSource(deps, ids, { args, filename: args.filename, call, context, pages: isPageTool(deps, tool) });
   return {
     source,
-    work: {
-      ...work,
-      async validate(received) {
-        const [first] = await work.validate(received);
-        if (first === undefined) throw new Error('a call for one job has no record');
-        const valid = (await asPage(deps, tool, source.named(), first, call.signal)) ?? first;
-        return [{ ...valid, warnings: [...args.warnings, ...source.named().flatMap(assumedOf), ...valid.warnings] }];
-      },
-    },
+    work: withRecords(work, async (record) => {
+      const valid = (await asPage(deps, tool, source.named(), record, call.signal)) ?? record;
+      return { ...valid, warnings: [...args.warnings, ...source.named().flatMap(assumedOf), ...valid.warnings] };
+    }),
   };
 }
+
+/** @param change what becomes of the record of the job with this number */
+export const withRecords = (work: SubmitWork, change: (record: JobRecord, index: number) => Promise<JobRecord>): SubmitWork => ({
+  ...work,
+  plan: (brought) =>
+    work.plan(brought).map(({ validate, refused, ...plan }, index) => ({
+      ...plan,
+      validate: async (files) => change(await validate(files), index),
+      ...(refused === undefined ? {} : { refused: async (files, error) => change(await refused(files, error), index) }),
+    })),
+});
 
 /** What a call's arguments hold and name. */
 export interface CallSource extends SubmitSource {
@@ -127,7 +133,7 @@ export function callSource(deps: ApiDeps, { keyOf }: Ids, { args, filename, call
     receive: async () => ({ fields: args.fields, files: [], count: args.files.length }),
     async bring({ fields, count }, check) {
       // A wrong number of files is refused here, too.
-      check(fields, count);
+      check({ fields, count });
       named = await readFiles(deps, args, context.base, pages);
       return { fields, files: await receiveFiles(deps, named, keyOf, { filename, call, context }), count };
     },
@@ -174,7 +180,7 @@ async function asPage(
   if (slug !== undefined || named?.is !== 'url' || tool === undefined || deps.findPage === undefined) return undefined;
   if (source?.format !== 'html' || first.target.format !== 'pdf') return undefined;
   const page = await storePage(deps, named.url, inputKey(first.id, source.part), signal);
-  const record = await validateTool(deps, first.id, tool, { fields: new Map(), files: [page], count: 1 });
+  const record = await validateTool(deps, first.id, tool, { fields: new Map(), files: [page] });
   const ignored = Object.keys(first.options).map((name) => ({
     code: 'option_ignored',
     message: `The option ${name} has no effect on a web page.`,
