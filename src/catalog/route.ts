@@ -58,8 +58,16 @@ interface Pairs {
   from(source: string): ReadonlyMap<string, Pair> | undefined;
 }
 
-/** The cheapest way to a target, where no options are given. */
+/** The cheapest way to a target, where no options are given. Of tens of thousands few are asked for: only then their hops are put together. */
 interface Way {
+  readonly toolchain: Toolchain;
+  readonly cost: number;
+  readonly first: Edge;
+  readonly tail: Tail | undefined;
+}
+
+/** The cheapest way from a carrier onwards. */
+interface Tail {
   readonly cost: number;
   readonly hops: readonly Edge[];
 }
@@ -72,7 +80,7 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
   const graph = [...indexOf(engines)].map(([toolchain, pairs]) => ({
     toolchain,
     pairs,
-    tails: new Map<string, ReadonlyMap<string, Way>>(),
+    tails: new Map<string, ReadonlyMap<string, Tail>>(),
   }));
   const carriers = [...table.values()].flatMap(({ id, carries }) => (carries === undefined ? [] : [id]));
   /** For pictures: wrapping one in a document gives neither text nor shapes. */
@@ -95,13 +103,13 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
   };
 
   /** From a carrier onwards, in at most two hops that may be part of a chain, past `source`. */
-  const tailOf = ({ pairs, tails }: (typeof graph)[number], carrier: string, source: string): ReadonlyMap<string, Way> => {
+  const tailOf = ({ pairs, tails }: (typeof graph)[number], carrier: string, source: string): ReadonlyMap<string, Tail> => {
     // That the chain began elsewhere matters only where it began at a carrier.
     const isShared = !carriers.includes(source);
     const before = isShared ? tails.get(carrier) : undefined;
     if (before !== undefined) return before;
     const onward = pairs.from(carrier);
-    const ways = new Map<string, Way>();
+    const ways = new Map<string, Tail>();
     for (const [target, { best }] of onward ?? []) if (target !== carrier && mayChain(best)) offer(ways, target, costOfHop(best), [best]);
     for (const second of carriersOf(carrier)) {
       const first = onward?.get(second)?.best;
@@ -114,28 +122,27 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
     return ways;
   };
 
-  /** All that can be reached from a format, and in which toolchain. */
-  const explore = (source: string): ReadonlyMap<string, Way & { readonly toolchain: Toolchain }> => {
-    const reached = new Map<string, Way & { readonly toolchain: Toolchain }>();
-    const useful = isUseful(source);
+  /** All that can be reached from a format. */
+  const explore = (source: string): ReadonlyMap<string, Way> => {
+    const reached = new Map<string, Way>();
+    const offerWay = (target: string, toolchain: Toolchain, cost: number, first: Edge, tail?: Tail): void => {
+      const known = reached.get(target);
+      if (known === undefined || cost < known.cost) reached.set(target, { toolchain, cost, first, tail });
+    };
     for (const part of graph) {
       const onward = part.pairs.from(source);
       if (onward === undefined) continue;
-      const ways = new Map<string, Way>();
-      for (const [target, { best }] of onward) offer(ways, target, costOfHop(best), [best]);
+      for (const [target, { best }] of onward) offerWay(target, part.toolchain, costOfHop(best), best);
       for (const carrier of carriersOf(source)) {
         const first = onward.get(carrier)?.best;
         if (carrier === source || first === undefined || !mayChain(first)) continue;
         const begun = costOfHop(first) + HOP_COST;
-        for (const [target, { hops, cost }] of tailOf(part, carrier, source))
-          if (target !== source) offer(ways, target, begun + cost, hops, first);
-      }
-      for (const [target, way] of ways) {
-        const before = reached.get(target);
-        if (!isTooSmall(source, target) && useful(target) && (before === undefined || way.cost < before.cost))
-          reached.set(target, { ...way, toolchain: part.toolchain });
+        for (const [target, tail] of tailOf(part, carrier, source))
+          if (target !== source) offerWay(target, part.toolchain, begun + tail.cost, first, tail);
       }
     }
+    const useful = isUseful(source);
+    for (const target of reached.keys()) if (isTooSmall(source, target) || !useful(target)) reached.delete(target);
     return reached;
   };
   const known = new Map<string, ReturnType<typeof explore>>();
@@ -157,8 +164,10 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
     targets: (source) => inOrder(reachedFrom(source)),
     find(source, target, given = []) {
       const reached = reachedFrom(source).get(target);
-      if (reached === undefined || ignoredBy(reached.hops, given) === 0) return reached && toRoute(reached);
-      let best = { ...reached, cost: Number.POSITIVE_INFINITY };
+      if (reached === undefined) return undefined;
+      const { toolchain, first, tail } = reached;
+      let best = { toolchain, hops: [first, ...(tail?.hops ?? [])] as readonly Edge[], cost: Number.POSITIVE_INFINITY };
+      if (ignoredBy(best.hops, given) === 0) return toRoute(best);
       for (const { toolchain, hops } of everyWay(source, target)) {
         const cost = costOf(hops) + IGNORED_COST * ignoredBy(hops, given);
         if (cost < best.cost) best = { toolchain, hops, cost };
@@ -202,7 +211,7 @@ function byTarget(edges: readonly Edge[]): ReadonlyMap<string, Pair> {
 }
 
 /** @param cost of all hops @param first a hop that comes before the others */
-function offer(ways: Map<string, Way>, target: string, cost: number, hops: readonly Edge[], first?: Edge): void {
+function offer(ways: Map<string, Tail>, target: string, cost: number, hops: readonly Edge[], first?: Edge): void {
   const known = ways.get(target);
   if (known === undefined || cost < known.cost) ways.set(target, { cost, hops: first === undefined ? hops : [first, ...hops] });
 }

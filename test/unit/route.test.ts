@@ -179,7 +179,8 @@ describe('a catalogue of 260 sources, 200 targets and 60 engines', () => {
       routes = routesOf(all, table);
       pairs = routes.sources.reduce((sum, source) => sum + routes.targets(source).length, 0);
     };
-    everything();
+    // The first time it is not compiled yet: 70 to 110 ms, measured beside other tests.
+    expect(cpuMs(everything)).toBeLessThan(250);
     expect(pairs).toBeGreaterThan(20_000);
     const tableMs = Math.min(...Array.from({ length: 20 }, () => cpuMs(everything)));
     expect(tableMs).toBeLessThan(100);
@@ -191,7 +192,7 @@ describe('a catalogue of 260 sources, 200 targets and 60 engines', () => {
     const withOptionsMs = cpuMs(() => {
       for (const [source, target] of questions) routes.find(source, target, ['mp3_mode']);
     });
-    expect((withOptionsMs * 1000) / questions.length).toBeLessThan(1_000);
+    expect((withOptionsMs * 1000) / questions.length).toBeLessThan(500);
   });
 });
 
