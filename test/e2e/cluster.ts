@@ -3,6 +3,8 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { parse } from 'yaml';
+import { toolchains } from '../../src/contracts/toolchains.ts';
 
 const execute = promisify(execFile);
 export const checkout = join(import.meta.dirname, '../..');
@@ -22,8 +24,19 @@ export const environment = {
   HELM_CACHE_HOME: '/tmp/.helm',
   HELM_DATA_HOME: '/tmp/.helm',
 };
-/** What of the images goes to which node, by the labels that test/e2e/values.yaml asks for. */
-export const IMAGES = ['app', 'image', '1=media', '1=assets', '1=ai', '2=pdf', '2=office', '2=web'];
+const { pools } = parse(await readFile(join(checkout, 'test/e2e/values.yaml'), 'utf8')) as {
+  pools: Readonly<Record<string, { spec: { nodeSelector?: Readonly<Record<string, string>> } }>>;
+};
+/** The labels of the nodes of scripts/cluster. */
+const NODES = ['image', 'office'];
+/** Which images go to which node, `node=image`: a toolchain's to the node that test/e2e/values.yaml selects, or to each. */
+export const IMAGES = [
+  'app',
+  ...toolchains.map((name) => {
+    const selected = pools[name]?.spec.nodeSelector?.['filemill.io/pool'];
+    return selected === undefined ? name : `${NODES.indexOf(selected) + 1}=${name}`;
+  }),
+];
 
 /** @param input what it reads @returns what it writes @throws with what it wrote as its errors, or that it took too long */
 export async function program(file: string, args: readonly string[], timeout = 300_000, input = ''): Promise<string> {
