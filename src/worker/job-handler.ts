@@ -16,6 +16,7 @@ import { download, upload } from '../objects/transfer.ts';
 import { type ConversionResult, type ConvertDeps, convert, engineMissing, type SourceFile } from './convert.ts';
 import { MAX_OUTPUT_BYTES } from './judge.ts';
 import type { JobHandler } from './loop.ts';
+import { whileUnreachable } from './outage.ts';
 import { type PackedOutput, packOutput } from './output.ts';
 import { convertWithTool } from './run-tool.ts';
 
@@ -39,9 +40,13 @@ export function jobHandler(deps: ConvertDeps): JobHandler {
       transfer(({ inputs }) => download(inputs[index] ?? '', path, sizeBytes, signal)),
     );
     onPhase('converting');
-    const { result, delivery } = await runJob(deps, record, sources, { base, folder, password: grant.password, signal, onProgress });
+    const onConverted = () => onPhase('packing');
+    const context = { base, folder, password: grant.password, signal, onProgress, onConverted };
+    const { result, delivery } = await runJob(deps, record, sources, context);
     onPhase('uploading');
-    const { sizeBytes, sha256 } = await transfer(({ output }) => upload(delivery.path, output, MAX_DELIVERY_BYTES, signal));
+    const { sizeBytes, sha256 } = await whileUnreachable(signal, () =>
+      transfer(({ output }) => upload(delivery.path, output, MAX_DELIVERY_BYTES, signal)),
+    );
 
     const { filename, contentType, files } = delivery;
     const output = { key: outputKey(record.id, record.attempt ?? ''), filename, sizeBytes, contentType, sha256, files };
@@ -52,6 +57,8 @@ export function jobHandler(deps: ConvertDeps): JobHandler {
 interface JobContext extends Pick<Parameters<typeof convert>[1], 'base' | 'password' | 'signal' | 'onProgress'> {
   /** Absolute path of an empty folder that converters cannot access: the result is packed there. */
   readonly folder: string;
+  /** Called before the result is packed. */
+  readonly onConverted?: () => void;
 }
 
 /** What a record asks for, done to sources that lie in the slot. @throws Failure `CONVERSION_FAILED` */
@@ -59,10 +66,13 @@ export async function runJob(
   deps: ConvertDeps,
   record: Pick<JobRecord, 'filename' | 'target' | 'tool' | 'options'>,
   sources: readonly SourceFile[],
-  { folder, ...context }: JobContext,
+  { folder, onConverted, ...context }: JobContext,
 ): Promise<{ readonly result: ConversionResult; readonly delivery: PackedOutput }> {
   const result = await run(deps, record, sources, context);
-  return { result, delivery: await packOutput(folder, result, record.filename, record.target, toolOf(record)?.alwaysZip) };
+  onConverted?.();
+  const { filename: sourceName, target } = record;
+  const alwaysZip = toolOf(record)?.alwaysZip;
+  return { result, delivery: await packOutput(folder, result, { sourceName, target, alwaysZip, signal: context.signal }) };
 }
 
 /** Transfers that renew the grant where the store refuses its URLs. */
@@ -95,7 +105,7 @@ async function run(
   deps: ConvertDeps,
   record: Pick<JobRecord, 'target' | 'tool' | 'options'>,
   sources: readonly SourceFile[],
-  context: Omit<JobContext, 'folder'>,
+  context: Omit<JobContext, 'folder' | 'onConverted'>,
 ): Promise<ConversionResult> {
   const [source] = sources;
   if (source === undefined) throw new Error('the record names no source');

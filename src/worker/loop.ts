@@ -28,7 +28,7 @@ export interface JobContext {
   readonly onProgress: (fraction: number) => void;
   /** Asks for the grant again: a URL may expire, or have been signed by a replica whose clock is wrong. @throws GrantRefused · Unavailable */
   readonly renewGrant: () => Promise<Grant>;
-  readonly onPhase: (phase: 'converting' | 'uploading') => void;
+  readonly onPhase: (phase: 'converting' | 'packing' | 'uploading') => void;
   /** Registers work that the answer need not wait for: it is done after the job's end is written, before the next order is pulled. */
   readonly defer: (work: () => Promise<void>) => void;
 }
@@ -308,9 +308,9 @@ async function runClaimed(deps: WorkerDeps, message: LatestDelivery, { record, a
     // Progress that came after the job's end would be kept for ever.
     const onProgress = (fraction: number) => void (signal.aborted || signals.progress(jobId, fraction * 100));
     const defer = (cleanup: Cleanup) => void cleanups.push(cleanup);
-    const enter = (phase: 'converting' | 'uploading') => {
+    const enter: JobContext['onPhase'] = (phase) => {
       // What is converted is not done again.
-      if (phase === 'uploading') waiters?.[Symbol.dispose]();
+      if (phase === 'packing') waiters?.[Symbol.dispose]();
       onPhase(phase);
     };
     const next = await deps.handleJob(record, grant, { signal, onProgress, renewGrant, onPhase: enter, defer });

@@ -7,9 +7,11 @@ import { pipeline } from 'node:stream/promises';
 import type { EngineWarning } from '../catalog/engine.ts';
 import { formatOf } from '../catalog/formats.ts';
 import { baseName, cleanName, distinctNames, numberedNames, resultName, SUFFIX } from '../catalog/names.ts';
+import { conversionFailed } from '../errors.ts';
 import { openFile } from '../exec/files/collect.ts';
 import { zipStream } from '../objects/zip.ts';
 import type { ConversionResult, ResultFile } from './convert.ts';
+import { MAX_OUTPUT_BYTES } from './judge.ts';
 
 export interface PackedOutput {
   /** Path of a file that no converter can change. */
@@ -20,22 +22,39 @@ export interface PackedOutput {
   readonly warnings: readonly EngineWarning[];
 }
 
+/** Name of the ZIP beside the copies, which are named by their number. */
+const ARCHIVE = 'zip';
+
 /** The only families that a ZIP deflates: the formats of others are compressed already. */
 const COMPRESSIBLE = new Set(['markup', 'sheet', 'vector']);
 
-/** @param destination absolute path of an empty folder that converters cannot access */
+export interface PackOptions {
+  /** The client's name of the source. */
+  readonly sourceName: string;
+  readonly target: { readonly format: string; readonly extension: string };
+  readonly alwaysZip?: boolean | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * @param destination absolute path of an empty folder that converters cannot access
+ * @throws Failure `output_limit` for parts that are too large together · the reason of `signal`
+ */
 export async function packOutput(
   destination: string,
   { base, files }: ConversionResult,
-  sourceName: string,
-  target: { format: string; extension: string },
-  alwaysZip = false,
+  { sourceName, target, alwaysZip = false, signal }: PackOptions,
 ): Promise<PackedOutput> {
   const { mime, family } = formatOf(target.format);
   const copies: string[] = [];
+  let bytes = 0;
   for (const [index, { folder, name }] of files.entries()) {
-    const { handle } = await openFile(base, folder, name);
+    signal.throwIfAborted();
+    const { handle, sizeBytes } = await openFile(base, folder, name);
     try {
+      // Each part is within the bound already.
+      bytes += sizeBytes;
+      if (bytes > MAX_OUTPUT_BYTES) throw conversionFailed('output_limit', { details: { max_bytes: MAX_OUTPUT_BYTES, bytes } });
       const path = join(destination, String(index));
       await copyFile(`/proc/self/fd/${handle.fd}`, path);
       copies.push(path);
@@ -47,11 +66,12 @@ export async function packOutput(
   if (only !== undefined && copies.length === 1 && !alwaysZip)
     return { path: only, filename: resultName(sourceName, target.extension), contentType: mime, files: 1, warnings: [] };
 
-  const path = join(destination, 'zip');
+  const path = join(destination, ARCHIVE);
   const names = partNames(baseName(sourceName), files, target.extension);
   await writeZip(
     path,
     copies.map((from, index) => ({ path: from, name: names[index] ?? String(index), compress: COMPRESSIBLE.has(family) })),
+    signal,
   );
   return {
     path,
@@ -99,7 +119,7 @@ interface ZipEntry {
 }
 
 /** Writes the archive to `path`. */
-async function writeZip(path: string, entries: readonly ZipEntry[]): Promise<void> {
+async function writeZip(path: string, entries: readonly ZipEntry[], signal: AbortSignal): Promise<void> {
   const files = entries.map(({ path: from, ...entry }) => ({ ...entry, open: async () => createReadStream(from) }));
-  await pipeline(zipStream(files), createWriteStream(path, { flags: 'wx' }));
+  await pipeline(zipStream(files), createWriteStream(path, { flags: 'wx' }), { signal });
 }

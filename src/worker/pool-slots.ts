@@ -51,8 +51,7 @@ export function poolSlots(count: number): PoolSlots {
         async next(signal) {
           wanting.add(place);
           for (const [other, turn] of turns) if (other > place) turn.abort();
-          using aborted = abortOf(signal);
-          while (!signal.aborted && [...wanting].some((other) => other < place)) await Promise.race([changed.promise, aborted.promise]);
+          while (!signal.aborted && [...wanting].some((other) => other < place)) await orAbort(changed.promise, signal);
           const turn = new AbortController();
           turns.set(place, turn);
           return AbortSignal.any([signal, turn.signal]);
@@ -68,18 +67,20 @@ export function poolSlots(count: number): PoolSlots {
       };
     },
     async untilFull(signal) {
-      using aborted = abortOf(signal);
       for (let since: unknown; !signal.aborted; ) {
-        await Promise.race([full.promise, aborted.promise]);
+        await orAbort(full.promise, signal);
         if (since === full) break;
         since = full;
-        await Promise.race([new Promise((resolve) => setTimeout(resolve, BUSY_FOR_MS)), aborted.promise]);
+        await orAbort(new Promise((resolve) => setTimeout(resolve, BUSY_FOR_MS)), signal);
       }
     },
   };
 }
 
-function abortOf(signal: AbortSignal): Disposable & { readonly promise: Promise<void> } {
+/** Each race has a new promise of the abort: one that lasts as long as the slot waits would keep every race. */
+async function orAbort(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  return { promise, [Symbol.dispose]: onAbort(signal, () => resolve()) };
+  const unsubscribe = onAbort(signal, () => resolve());
+  await Promise.race([work, promise]);
+  unsubscribe();
 }

@@ -230,9 +230,9 @@ describe('beside a client whose jobs run long', () => {
     await isDone(id);
   });
 
-  it('what is being uploaded does not give way', async () => {
+  it('what is converted does not give way, while it is packed and uploaded', async () => {
     const uploading: JobHandler = async (...given) => {
-      given[2].onPhase('uploading');
+      given[2].onPhase('packing');
       await finishing.promise;
       return finishLater(...given);
     };

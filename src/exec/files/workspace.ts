@@ -1,7 +1,6 @@
 /** Slots: each runs one conversion at a time, in its own folder and as its own user. */
 import { randomInt } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Policy } from '../confine/policy.ts';
 import { removeTree } from './remove.ts';
@@ -38,7 +37,7 @@ export async function openSlot(root: string, index: number, computesOn: Slot['co
   const home = join(root, `slot-${index}`);
   const uid = process.getuid?.() === 0 ? FIRST_UID + index : undefined;
   // Synchronous: each call takes microseconds, and the thread pool would cost twenty times that. What an earlier process left may take longer.
-  if (existsSync(home)) await rm(home, { recursive: true, force: true });
+  if (existsSync(home)) await removeTree(home);
   mkdirSync(home, { recursive: true });
   chmodSync(home, 0o711);
   const own = (path: string) => {

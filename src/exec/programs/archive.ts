@@ -40,6 +40,16 @@ const FILTER = `{ "$5" "$6" filter "$3/found" "$7" "$8" "\${10}" || echo filter 
 /** $9 output, and behind the target the options of the writer. */
 const WRITE = `{ target=$9; bsdtar=$1; folder=$3; shift 10; "$bsdtar" -cf "$target" "$@" @- || echo write >>"$folder/failed"; }`;
 
+/**
+ * By format of the source, what compares the checksums of its files: libarchive 3.6 copies a file of a ZIP whose checksum is wrong as if it were
+ * right, and tells of it only where it extracts the file; that of gzip (RFC 1952, 2.3.1) it never compares. What follows the end is a warning (2).
+ */
+const EXTRACT = `"$1" -xOf "$2" <"$4" >/dev/null 2>"$3/read"`;
+const VERIFIERS: Readonly<Record<string, string>> = {
+  ...{ zip: EXTRACT, cbz: EXTRACT, rar: EXTRACT, cab: EXTRACT, lha: EXTRACT },
+  tgz: `gzip -t <"$2" 2>"$3/read" || [ $? = 2 ]`,
+};
+
 /** What libarchive takes the archive for, in the last line that it prints. */
 const FORMAT = `"$1" --options='mtree:!checkfs' -tvvvqf "$2" '*' <"$4" 2>/dev/null | tail -n 1 >"$3/format"`;
 const FORMAT_DEB = `"$1" -xOf "$2" 'data.tar*' 2>/dev/null | "$1" --options='mtree:!checkfs' -tvvvqf - '*' 2>/dev/null | tail -n 1 >"$3/format"`;
@@ -103,7 +113,16 @@ function run(bsdtar: string, source: Source, to?: { readonly output: string; rea
   // The reader stops the program that unpacks it.
   if (found !== undefined && isTooMuch(found)) return found;
   if (status !== 0 || failed.length > 0 || found === undefined) fail(bsdtar, source, failed.includes('read'));
+  if (to === undefined && !isSound(bsdtar, source)) fail(bsdtar, source, true);
   return found;
+}
+
+/** Reads it once more, which is known to be no more than it may be. */
+function isSound(bsdtar: string, { input, format, folder, passwordFile }: Source): boolean {
+  const script = VERIFIERS[format];
+  if (script === undefined) return true;
+  const { status } = spawnSync('/bin/sh', ['-c', script, 'sh', bsdtar, input, folder, passwordFile], { stdio: 'ignore', env: ENVIRONMENT });
+  return status === 0;
 }
 
 /** @returns undefined where libarchive cannot tell */
@@ -123,6 +142,20 @@ function fail(bsdtar: string, { input, folder, passwordFile }: Source, isSource:
     isSource && existsSync(`${folder}/read`) && readFileSync(`${folder}/read`, 'latin1').slice(0, 100_000).includes('Enter passphrase');
   if (asked) process.stderr.write(statSync(passwordFile).size > 0 ? 'the password is wrong\n' : 'a password is needed\n');
   // bsdtar 3.6 does not say what it finds wrong with an archive that it copies; it does where it extracts one.
-  else if (isSource) spawnSync(bsdtar, ['-xOf', input], { stdio: ['ignore', 'ignore', 'inherit'] });
+  else if (isSource) process.stderr.write(`${complaintsOf(bsdtar, input).join('\n')}\n`);
   process.exit(1);
 }
+
+/** What bsdtar finds wrong, without the names of files that stand before it: the service logs it, and judges the failure by it. */
+function complaintsOf(bsdtar: string, input: string): readonly string[] {
+  const { stderr } = spawnSync(bsdtar, ['-xOf', input], { stdio: ['ignore', 'ignore', 'pipe'], maxBuffer: MOST_COMPLAINTS });
+  const lines = stderr.toString('latin1').split('\n').slice(0, 20);
+  return lines.map((line) =>
+    line
+      .slice(line.lastIndexOf(': ') + 1)
+      .trim()
+      .slice(0, 200),
+  );
+}
+/** Bytes: an archive may have something wrong with each of a million files. */
+const MOST_COMPLAINTS = 1 << 16;

@@ -12,13 +12,15 @@ import { MAX_PAGES } from '../../catalog/bounds.ts';
 import { kindOf } from './comic/kinds.ts';
 import { answering } from './values/answer.ts';
 import { beyond, Unfit } from './values/value.ts';
-import { unpackedEntry, type ZipEntry, zipEntries } from './zip.ts';
+import { isUnpackable, unpackedEntry, type ZipEntry, zipEntries } from './zip.ts';
 
 /** Bytes of all pictures together, unpacked. */
 const MOST_BYTES = 512 << 20;
 
 /** Longer names are compared up to here, characters: numbers of any length take time to compare. */
 const COMPARED = 500;
+/** By its name alone: what it holds cannot be seen. */
+const PICTURE = /\.(?:jpe?g|png|gif|webp|avif|bmp|tiff?|jxl|heic|jp2)$/i;
 /** What macOS and file managers add. */
 const ADDED = /(?:^|\/)(?:\.|__MACOSX\/)/;
 
@@ -34,8 +36,12 @@ const pages: Page[] = [];
 await answering(
   () => {
     let left = MOST_BYTES;
-    for (const entry of inOrderOfReading(zipEntries(readFileSync(input)))) {
+    for (const entry of inOrderOfReading(zipEntries(readFileSync(input), { others: true }))) {
       if (entry.isEncrypted) throw new Unfit('unsupported_variant', 'The comic book is encrypted.');
+      if (!isUnpackable(entry)) {
+        if (!PICTURE.test(entry.name)) continue;
+        throw new Unfit('unsupported_variant', 'A page is packed by another method than Deflate, which is not read in comic books.');
+      }
       const bytes = unpackedEntry(entry, left);
       left -= bytes.length;
       const kind = kindOf(bytes);

@@ -13,15 +13,17 @@ export const DEFLATED = 8;
 
 export interface ZipEntry {
   readonly name: string;
-  /** `STORED` or `DEFLATED`: entries that are packed in other ways are left out. */
+  /** `STORED` or `DEFLATED`; another one where they are asked for. */
   readonly method: number;
   readonly isEncrypted: boolean;
   /** As it is packed. */
   readonly raw: Buffer;
 }
 
-/** Nothing for a file that is no archive, such as an encrypted document. */
-export function* zipEntries(bytes: Buffer): Generator<ZipEntry> {
+export const isUnpackable = ({ method }: Pick<ZipEntry, 'method'>): boolean => method === STORED || method === DEFLATED;
+
+/** Nothing for a file that is no archive, such as an encrypted document. @param others also entries that cannot be unpacked here */
+export function* zipEntries(bytes: Buffer, { others = false } = {}): Generator<ZipEntry> {
   // A comment may follow it.
   const from = bytes.lastIndexOf(Buffer.from(END, 'latin1'));
   if (from < 0 || from < bytes.length - END_BYTES - MOST_COMMENT || from + END_BYTES > bytes.length) return;
@@ -33,13 +35,13 @@ export function* zipEntries(bytes: Buffer): Generator<ZipEntry> {
     const [nameBytes, extra, comment] = [bytes.readUInt16LE(at + 28), bytes.readUInt16LE(at + 30), bytes.readUInt16LE(at + 32)];
     const name = bytes.toString(flags & UTF8 ? 'utf8' : 'latin1', at + ENTRY_BYTES, at + ENTRY_BYTES + nameBytes);
     at += ENTRY_BYTES + nameBytes + extra + comment;
-    if (local + 30 > bytes.length || (method !== STORED && method !== DEFLATED)) continue;
+    if (local + 30 > bytes.length || !(others || isUnpackable({ method }))) continue;
     const begin = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
     yield { name, method, isEncrypted: (flags & ENCRYPTED) !== 0, raw: bytes.subarray(begin, begin + packed) };
   }
 }
 
-/** @param most bytes @throws Unfit for more of them, and for what is damaged */
+/** Its method is one of the two. @param most bytes @throws Unfit for more of them, and for what is damaged */
 export function unpackedEntry({ method, raw }: ZipEntry, most: number): Buffer {
   if (raw.length > most) throw beyond('unpacked bytes', most);
   try {

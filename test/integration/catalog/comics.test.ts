@@ -90,6 +90,15 @@ describe('a comic book', () => {
     expect(error?.message).toContain('encrypted');
   });
 
+  it('loses no page without a word: one that is packed by a method that is not read is refused', async () => {
+    const path = zipped({ '1.jpg': picture('jpg'), '2.jpg': picture('jpg') });
+    const bytes = await readFile(path);
+    // The method of the second entry of the central directory (APPNOTE.TXT, 4.3.12): LZMA.
+    bytes.writeUInt16LE(14, bytes.lastIndexOf(Buffer.from('PK\x01\x02', 'latin1')) + 10);
+    await writeFile(path, bytes);
+    expect((await send(path, 'x.cbz', 'pdf')).error).toMatchObject({ details: { reason: 'unsupported_variant' } });
+  });
+
   it('is told by its name alone from an archive of pictures', async () => {
     const path = zipped({ '1.jpg': picture('jpg') });
     expect((await send(path, 'photos.zip', 'tar')).result.toString('latin1', 257, 262)).toBe('ustar');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { removeTree } from '../../../src/exec/files/remove.ts';
+import { openSlot } from '../../../src/exec/files/workspace.ts';
 import { LONGEST_HOLD_MS, watchHolds } from '../../kit/event-loop.ts';
 
 let folder: string;
@@ -32,3 +33,13 @@ it.each([
   },
   300_000,
 );
+
+it('a slot opens where a process that was killed left folders deeper than a path may be long', async () => {
+  const slot = await openSlot(folder, 0);
+  const left = await slot.makeFolder('job');
+  const name = 'x'.repeat(250);
+  const script = `for (let i = 0; i < 20; i++) { fs.mkdirSync("${name}"); process.chdir("${name}"); }`;
+  execFileSync(process.execPath, ['-e', script], { cwd: left });
+  await openSlot(folder, 0);
+  expect(existsSync(left)).toBe(false);
+});

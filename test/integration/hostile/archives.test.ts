@@ -221,6 +221,24 @@ const LIES: readonly Case[] = [
     ends: 'fail',
     why: ['unsupported_variant', 'corrupt_input'],
   },
+  ...(['zip', 'tgz'] as const).map(
+    (as): Case => ({
+      name: `a damaged file in it, ${as}, whose name says that it is encrypted`,
+      file: () => {
+        const folder = aFolder();
+        const name = 'encrypted, not supported.txt';
+        writeFileSync(join(folder, name), Array.from({ length: 4_000 }, (_, n) => (n * 7919) % 10_007).join());
+        execFileSync('bsdtar', ['-acf', `a.${as}`, name], { cwd: folder });
+        const bytes = readFileSync(join(folder, `a.${as}`));
+        const middle = bytes.length >> 1;
+        return bytes.fill((bytes[middle] ?? 0) ^ 1, middle, middle + 1);
+      },
+      as: `a.${as}`,
+      to: 'tar',
+      ends: 'fail',
+      why: 'corrupt_input',
+    }),
+  ),
   {
     name: 'a file with holes',
     file: () => {

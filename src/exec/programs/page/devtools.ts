@@ -23,11 +23,15 @@ export class DevTools {
     this.to = to;
     // `startChromium` handles the browser's end.
     for (const pipe of [to, from]) pipe.on('error', () => {});
-    let begun = '';
+    // A screenshot is one message of many chunks: each is looked through once.
+    let begun: string[] = [];
     from.setEncoding('utf8').on('data', (text: string) => {
-      const parts = (begun + text).split('\0');
-      begun = parts.pop() ?? '';
-      for (const part of parts) this.onMessage(JSON.parse(part) as Message);
+      const [rest = '', ...others] = text.split('\0');
+      begun.push(rest);
+      for (const next of others) {
+        this.onMessage(JSON.parse(begun.join('')) as Message);
+        begun = [next];
+      }
     });
   }
 
