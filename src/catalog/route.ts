@@ -58,7 +58,7 @@ interface Pairs {
   from(source: string): ReadonlyMap<string, Pair> | undefined;
 }
 
-/** The cheapest way to a target, where no options are given. Of tens of thousands few are asked for: only then their hops are put together. */
+/** The cheapest way to a target, where no options are given. There are tens of thousands: the hops of one are put together when it is asked for. */
 interface Way {
   readonly toolchain: Toolchain;
   readonly cost: number;

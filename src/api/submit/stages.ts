@@ -116,7 +116,7 @@ export interface JobPlan<F extends Numbered> {
   /** The record that these files result in, not stored yet. @throws Failure */
   readonly validate: (files: readonly ReceivedFile[]) => Promise<JobRecord>;
   /**
-   * Of files that are there: the record of a failed job, where this error fails the job alone. A fetched file always does.
+   * The record of a failed job, for files that are there, where this error fails the job alone. A fetched file always does.
    * @throws the error, where it refuses the request, as every error does without this
    */
   readonly refused?: (files: readonly ReceivedFile[], error: unknown) => Promise<JobRecord>;

@@ -150,8 +150,12 @@ export function openResidents({
 
   /** One program with models at a time: each may hold as much as is left for warm programs, and a GPU has room for few. */
   const makeRoom = async (key: string): Promise<void> => {
-    for (const [other, resident] of residents)
-      if (other !== key && resident.holdsModels && !resident.busy) await unload(other, resident, 'displaced');
+    for (const [other, resident] of residents) {
+      if (other === key || !resident.holdsModels || resident.busy) continue;
+      // The start of a request that was aborted goes on: its process is the current one then.
+      await resident.next?.catch(() => undefined);
+      await unload(other, resident, 'displaced');
+    }
   };
 
   const unloadWhenIdle = async (key: string, resident: Resident, used: ResidentProcess): Promise<void> => {
@@ -168,11 +172,12 @@ export function openResidents({
       resident.busy = true;
       resident.holdsModels = program.holdsModels ?? false;
       clearTimeout(resident.idleTimer);
+      let start: Promise<ResidentProcess> | undefined;
       let process: ResidentProcess | undefined;
       try {
         if (resident.holdsModels) await makeRoom(key);
         // An aborted request does not stop the start: the next request needs the process.
-        const start = currentOf(key, resident, program, options.limits);
+        start = currentOf(key, resident, program, options.limits);
         process = await unlessAborted(
           start,
           options.signal,
@@ -188,6 +193,11 @@ export function openResidents({
       } catch (error) {
         // A request that was cancelled before it was sent has broken nothing.
         if (error instanceof ResidentBroken && (process !== undefined || error.why !== 'cancelled')) onReplaced(key, error.why);
+        if (resident.holdsModels && process === undefined)
+          void start?.then(
+            (started) => (resident.busy ? undefined : unloadWhenIdle(key, resident, started)),
+            () => {},
+          );
         throw error;
       } finally {
         resident.busy = false;

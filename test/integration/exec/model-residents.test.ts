@@ -77,7 +77,7 @@ const circle = (x: number): Buffer =>
   ]);
 
 /** Cuts the subject of a picture out, or makes a passport photo. */
-async function ask(residents: Residents, picture: Buffer, engine: Engine = matte) {
+async function ask(residents: Residents, picture: Buffer, engine: Engine = matte, signal = new AbortController().signal) {
   const base = await slot.makeFolder(`job-${++jobs}`);
   const order = {
     source: 'png',
@@ -103,7 +103,7 @@ async function ask(residents: Residents, picture: Buffer, engine: Engine = matte
   const progress: number[] = [];
   const answer = await residents.ask(key, programOf(engine), step.request, files, {
     limits: LIMITS,
-    signal: new AbortController().signal,
+    signal,
     onProgress: (fraction) => progress.push(fraction),
   });
   return { answer, pid: residents.pid(key), progress, result: join(step.output ?? '', 'picture.pam'), step };
@@ -159,6 +159,36 @@ it('keeps one program with models at a time', async () => {
   // What it refuses does not end it.
   expect((await ask(residents, circle(48), portrait)).pid).toBe(portraits);
   expect(residents.ended).toEqual(['displaced']);
+});
+
+/** A request that is cancelled while its program starts. */
+async function cancelled(residents: Awaited<ReturnType<typeof open>>): Promise<void> {
+  const cancel = new AbortController();
+  const starting: Residents = {
+    ...residents,
+    ask(...request) {
+      setImmediate(() => cancel.abort());
+      return residents.ask(...request);
+    },
+  };
+  await expect(ask(starting, circle(48), matte, cancel.signal)).rejects.toMatchObject({ why: 'cancelled' });
+  expect(residents.ended).toEqual([]);
+}
+
+it('ends a program that was started for a request that is cancelled, before another one starts', async () => {
+  const started: string[] = [];
+  await using residents = await open({ onStarted: (key) => started.push(key) });
+  await cancelled(residents);
+  expect(started).toEqual([]);
+  await ask(residents, circle(48), portrait);
+  expect([started, residents.ended]).toEqual([[matte, portrait].map((engine) => residentKey(engine, 'matte')), ['displaced']]);
+  expect(residents.pid(residentKey(matte, 'matte'))).toBeUndefined();
+});
+
+it('ends a program that was started for a request that is cancelled, when nothing else is asked', async () => {
+  await using residents = await open({ idleMs: 200 });
+  await cancelled(residents);
+  await vi.waitFor(() => expect(residents.ended).toEqual(['idle']), 20_000);
 });
 
 it('ends a program that nothing is asked of, and starts another for the next request', async () => {
