@@ -55,6 +55,8 @@ export interface BucketSpec {
 const REMOVED_TTL_MS = 3600_000;
 /** A write that is repeated within this time is stored once, ms: much longer than any caller retries. */
 const REPEATED_MS = 120_000;
+/** Removal markers of one ending that are passed over: more than a job moves between pools in `REMOVED_TTL_MS`. */
+const MOST_REMOVED = 100;
 /** Concurrent reads of a scan: each takes a round trip, and holds one entry. */
 const SCANNERS = 8;
 const OPERATION = 'KV-Operation';
@@ -144,9 +146,15 @@ export function openBucket(nats: Nats, name: string): Bucket {
       if (!isToken(ending)) return undefined;
       const latest = await last(`*.${ending}`);
       if (latest === null || !isRemoval(latest)) return present(latest);
-      // The removal may be the last step of a move: the copy at the other key was written before it.
-      const query = { seq: 1, next_by_subj: `${prefix}*.${ending}` };
-      return present(await readStrongly(`to read ${name}`, () => manager.streams.getMessage(stream, query)));
+      // The removal may be the last step of a move: the copy at the other key was written before it, and after the removals of earlier moves.
+      // A copy that is moved on while this reads is written again further on.
+      for (let [seq, removed] = [1, 0]; removed < MOST_REMOVED; removed++) {
+        const query = { seq, next_by_subj: `${prefix}*.${ending}` };
+        const message = await readStrongly(`to read ${name}`, () => manager.streams.getMessage(stream, query));
+        if (message === null || !isRemoval(message)) return present(message);
+        seq = message.seq + 1;
+      }
+      return undefined;
     },
 
     async put(key, text, revision, ttlMs) {

@@ -247,6 +247,7 @@ async function claimJob(
   dropped: AbortSignal,
 ): Promise<Stored | 'unreadable' | 'not ours' | 'just claimed'> {
   const { jobs, log, clock, pool } = deps;
+  const ofPool: Pick<JobStore, 'get' | 'update'> = { get: (id) => jobs.get(id, pool), update: jobs.update };
   let isJustClaimed = false;
   const take = (record: JobRecord) => {
     // An earlier try may have stored the claim and lost the answer: it counts once.
@@ -260,7 +261,7 @@ async function claimJob(
     return record.pool === pool ? claim(record, attempt, clock()) : undefined;
   };
   try {
-    const stored = await withRetry(dropped, () => updateRecord(jobs, jobId, take));
+    const stored = await withRetry(dropped, () => updateRecord(ofPool, jobId, take));
     if (isJustClaimed) return 'just claimed';
     if (stored !== undefined && hasEnded(stored.record)) recordEnd(deps, stored.record);
     return stored === undefined || stored.record.attempt !== attempt || hasEnded(stored.record) ? 'not ours' : stored;
@@ -337,12 +338,12 @@ interface WatchedClaim extends Disposable {
 
 /** Extends the order, and checks that the job is still this worker's. */
 function watchClaim(deps: WorkerDeps, message: LatestDelivery, attempt: string, dropped: AbortSignal): WatchedClaim {
-  const { jobs, signals, log } = deps;
+  const { jobs, pool, signals, log } = deps;
   const { jobId } = message;
   const stop = new AbortController();
   const lose = () => stop.abort();
   const check = async () => {
-    const stored = await jobs.get(jobId);
+    const stored = await jobs.get(jobId, pool);
     if (stored === undefined || !isHeldBy(stored.record, attempt)) return lose();
     // An order whose ack wait has passed has no holder while the record is still ours: a new claim would show there.
     if ((await message.extend()) === 'gone') await message.regain();

@@ -87,6 +87,19 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
         expect(claim(moved.record, 'a', START)).toMatchObject({ state: 'running', pool: 'media' });
       });
 
+      it('is found wherever it is moved, however often, and back again', async () => {
+        let { record, revision } = await store.create(aRecord());
+        for (const pool of ['media', 'pdf', 'image', 'media']) {
+          const left = leave(record, pool, START) as JobRecord;
+          const moved = await store.move(left, (await store.update(left, revision)).revision);
+          expect(await store.get(record.id)).toEqual(moved);
+          expect(await store.get(record.id, pool)).toEqual(moved);
+          ({ record, revision } = moved);
+        }
+        await store.remove(record.id, revision);
+        expect(await store.get(record.id)).toBeUndefined();
+      });
+
       it('that leaves a pool is taken by none of its workers', async () => {
         const { record } = await toMedia(aRecord());
         expect(claim(record, 'a', START)).toBeUndefined();

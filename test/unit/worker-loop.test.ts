@@ -97,6 +97,21 @@ it('goes on in the hands of the worker that has it, however often it is handed o
   expect([begun, heldOrders.size]).toEqual([1, 0]);
 });
 
+it('claims a job by its pool: a store may need longer to find it by its id alone', async () => {
+  const record = aRecord();
+  await jobs.create(record);
+  const pools: (string | undefined)[] = [];
+  const get: JobStore['get'] = (id, pool) => {
+    pools.push(pool);
+    return jobs.get(id, pool);
+  };
+  await queue.publish(anOrder({ jobId: record.id }));
+  start(new Map(), finishLater, { jobs: { ...jobs, get } });
+  await vi.waitFor(() => expect(begun).toBe(1));
+  finishing.resolve();
+  expect(pools).toEqual(['image']);
+});
+
 describe('an order that fails without a known cause', () => {
   const failing = (times: number, error: Error): JobHandler => {
     finishing.resolve();
