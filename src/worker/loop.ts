@@ -132,7 +132,15 @@ export function startWorker(deps: WorkerDeps): WorkerLoop {
         forget = reserved?.take();
         free = slot?.occupy();
         const held = hold(heldOrders, delivery);
-        await processOrder(deps, held, dropping.signal).finally(held.forget);
+        try {
+          await processOrder(deps, held, dropping.signal);
+        } catch (error) {
+          // What keeps it alive would extend it for as long as this process runs, and no other worker would get it.
+          held.forgo();
+          throw error;
+        } finally {
+          held.forget();
+        }
       } catch (error) {
         slot?.leave();
         deps.log.error({ pool: deps.pool, err: error }, 'the worker could not pull or finish an order');
@@ -163,6 +171,7 @@ interface LatestDelivery extends Pick<Delivery, 'extend' | 'release' | 'isWaited
   readonly contested: boolean;
   /** For whom the job's record still names. */
   regain(): Promise<void>;
+  /** Says nothing, and extends it no longer: it is redelivered once its ack wait has passed. */
   forgo(): void;
   forget(): void;
 }
@@ -172,6 +181,8 @@ function hold(heldOrders: HeldOrders, delivery: Delivery): LatestDelivery {
   const { jobId } = delivery.order;
   let last = delivery;
   const adopt = (again: Delivery) => {
+    // Both would be extended, and the end of one does not end the other.
+    last.forgo?.();
     last = again;
   };
   heldOrders.set(jobId, adopt);

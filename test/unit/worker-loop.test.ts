@@ -34,6 +34,8 @@ beforeEach(async () => {
   queue = openQueue(join(folder, 'f.db'), clock, { capacity: 10 });
 });
 afterEach(async () => {
+  // A drain waits for the handler.
+  finishing.resolve();
   await Promise.all(workers.map((worker) => worker.drain(0)));
   await queue.close();
   await jobs.close();
@@ -110,6 +112,67 @@ it('claims a job by its pool: a store may need longer to find it by its id alone
   await vi.waitFor(() => expect(begun).toBe(1));
   finishing.resolve();
   expect(pools).toEqual(['image']);
+});
+
+describe('a delivery that something keeps alive', () => {
+  /** What was said of each delivery, as they came. */
+  let said: string[][];
+  beforeEach(() => {
+    said = [];
+    const pull = queue.pull.bind(queue);
+    queue = {
+      ...queue,
+      async pull(...given) {
+        const delivery = await pull(...given);
+        if (delivery === undefined) return undefined;
+        const words: string[] = [];
+        said.push(words);
+        const { release, done } = delivery;
+        return {
+          ...delivery,
+          forgo: () => void words.push('forgo'),
+          release(delayMs) {
+            words.push('release');
+            return release(delayMs);
+          },
+          done() {
+            words.push('done');
+            return done();
+          },
+        };
+      },
+    };
+  });
+  const publish = async () => {
+    const record = aRecord();
+    await jobs.create(record);
+    await queue.publish(anOrder({ jobId: record.id }));
+    return record.id;
+  };
+
+  it('is left to its ack wait where the worker fails before the order has ended, and others get it', async () => {
+    const id = await publish();
+    let isBroken = true;
+    const get: JobStore['get'] = (...given) => (isBroken ? Promise.reject(new TypeError('a mistake of ours')) : jobs.get(...given));
+    start(new Map(), finishLater, { jobs: { ...jobs, get } });
+    await vi.waitFor(() => expect(said).toEqual([['forgo']]));
+    isBroken = false;
+    now += ACK_WAIT_MS + 1;
+    finishing.resolve();
+    await vi.waitFor(async () => expect((await jobs.get(id))?.record.state).toBe('done'));
+    await vi.waitFor(() => expect(said).toEqual([['forgo'], ['done']]));
+  });
+
+  it('is forgone for the next one of the same order', async () => {
+    await publish();
+    const heldOrders: HeldOrders = new Map();
+    for (let count = 0; count < 2; count++) start(heldOrders);
+    await vi.waitFor(() => expect(begun).toBe(1));
+    now += ACK_WAIT_MS + 1;
+    await vi.waitFor(() => expect(said).toEqual([['forgo'], []]), 5_000);
+    finishing.resolve();
+    await vi.waitFor(() => expect(said).toEqual([['forgo'], ['done']]));
+  });
 });
 
 describe('an order that fails without a known cause', () => {
