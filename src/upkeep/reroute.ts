@@ -25,21 +25,30 @@ export interface RerouteDeps {
 const LOOK_MS = 2_000;
 /** Another replica takes over after this if the one that moves orders dies, ms. */
 const LOCK_MS = 30_000;
-/** Orders of one pool that are moved in one check: the next check may decide differently. */
+/** Orders of one pool that one check looks at: the next check, which goes on behind them, may decide differently. */
 const MOST_AT_A_LOOK = 500;
 const AT_ONCE = 8;
+
+/** What one check tells the next. */
+export interface Checked {
+  readonly since: Since;
+  /** By pool, the last job that was looked at: those that may not move must not keep the look from all behind them. */
+  readonly last: ReadonlyMap<string, string>;
+}
+
+export const NOTHING_CHECKED: Checked = { since: new Map(), last: new Map() };
 
 /** @returns unsubscribe */
 export function startRerouting(deps: RerouteDeps): () => Promise<void> {
   const { log } = deps;
   const stopping = new AbortController();
-  let since: Since = new Map();
+  let known = NOTHING_CHECKED;
   const running = (async () => {
     while (!stopping.signal.aborted) {
       await pause(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => {});
       if (stopping.signal.aborted) return;
       try {
-        since = await rerouteOnce(deps, since, stopping.signal);
+        known = await rerouteOnce(deps, known, stopping.signal);
       } catch (err) {
         log.warn({ err }, 'waiting orders could not be moved out of a pool that has no workers; the next run tries again');
       }
@@ -52,20 +61,25 @@ export function startRerouting(deps: RerouteDeps): () => Promise<void> {
 }
 
 /** One check. @returns what the next one has to remember */
-export async function rerouteOnce(deps: RerouteDeps, before: Since, signal?: AbortSignal): Promise<Since> {
+export async function rerouteOnce(deps: RerouteDeps, before: Checked, signal?: AbortSignal): Promise<Checked> {
   const { jobs, registry, clock } = deps;
-  const { ways, since } = findReroutes({ pools: registry.pools(), removed: registry.removed() }, before, clock());
+  const { ways, since } = findReroutes({ pools: registry.pools(), removed: registry.removed() }, before.since, clock());
+  const last = new Map<string, string>();
   for (const way of ways) {
-    const waiting = await ordersOf(deps, way.from);
+    const earlier = before.last.get(way.from) ?? '';
+    const waiting = await ordersOf(deps, way.from, earlier);
     if (waiting.length === 0) continue;
-    await jobs.withLock(`reroute-${way.from}`, LOCK_MS, () => lead(deps, way, waiting, signal));
+    const ran = await jobs.withLock(`reroute-${way.from}`, LOCK_MS, () => lead(deps, way, waiting, signal));
+    last.set(way.from, ran ? (waiting.at(-1) ?? '') : earlier);
   }
-  return since;
+  return { since, last };
 }
 
-/** A removed pool may have no queue either. */
-const ordersOf = async ({ queue }: RerouteDeps, pool: string): Promise<readonly string[]> =>
-  [...(await queue.jobs(pool).catch(() => []))].slice(0, MOST_AT_A_LOOK);
+/** By id, those after the last one first. A removed pool may have no queue either. */
+async function ordersOf({ queue }: RerouteDeps, pool: string, last: string): Promise<readonly string[]> {
+  const ids = [...(await queue.jobs(pool).catch(() => []))].sort();
+  return [...ids.filter((id) => id > last), ...ids.filter((id) => id <= last)].slice(0, MOST_AT_A_LOOK);
+}
 
 async function lead(deps: RerouteDeps, way: Reroute, waiting: readonly string[], signal?: AbortSignal): Promise<void> {
   const tally = { moved: 0, ended: 0 };
