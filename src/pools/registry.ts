@@ -12,7 +12,9 @@ export interface Pool {
   readonly capacity: number;
   /** Workers that take orders, with a heartbeat within the last seconds. */
   readonly workers: number;
-  /** Orders that these hold. */
+  /** Whether any of its workers was heard within the last seconds, also one that takes no orders, or that cannot be read: it may hold some. */
+  readonly isHeard: boolean;
+  /** Orders that the workers that take orders hold. */
   readonly busy: number;
   /** Versions by engine id, as last reported: those of a pool without workers stay. The same object as long as they do not change. */
   readonly engines: ReadonlyMap<string, string>;
@@ -56,6 +58,8 @@ export interface WorkerPresence extends Presence {
 export interface KnownWorkers {
   /** Workers with a heartbeat within the last 15 s, including draining and drained ones. */
   workers(pool: string): readonly WorkerPresence[];
+  /** Whether any worker of the pool was heard in that time, even if what it said cannot be read. */
+  isHeard(pool: string): boolean;
   /** Calls back when a worker is new, its heartbeat differs from its last one, or it has fallen silent. @returns unsubscribe */
   onPresence(callback: (pool: string, worker: string) => void): () => void;
   close(): void;

@@ -10,7 +10,7 @@ import type { Registry } from '../pools/registry.ts';
 import type { Queue } from '../queue/queue.ts';
 import { mapConcurrently } from '../streams/concurrency.ts';
 import type { Log } from '../telemetry/log.ts';
-import { findReroutes, type Reroute, type Since } from './reroutes.ts';
+import { DESERTED_MS, findReroutes, type Reroute, type Since } from './reroutes.ts';
 
 export interface RerouteDeps {
   readonly jobs: JobStore;
@@ -120,10 +120,14 @@ async function leadOne(deps: RerouteDeps, way: Reroute, id: string): Promise<'mo
   return 'ended';
 }
 
-/** An order that a worker holds stays with it while any worker exists; its file may be what crashed the last one. */
+/**
+ * An order that a worker holds stays with it while any worker exists; its file may be what crashed the last one. A job that was claimed while
+ * none was heard shows that one exists.
+ */
 async function waiting({ jobs, clock }: RerouteDeps, { deserted }: Reroute, { record, revision }: Stored): Promise<Stored | undefined> {
   if (record.state === 'queued') return { record, revision };
-  return deserted ? jobs.update(requeueCounted(record, clock()), revision) : undefined;
+  const isLeft = deserted && clock() - (record.startedAt ?? 0) >= DESERTED_MS;
+  return isLeft ? jobs.update(requeueCounted(record, clock()), revision) : undefined;
 }
 
 /** The order is published after the record is written: until then no worker takes it, in either pool. */

@@ -1,4 +1,4 @@
-/** Pools that orders have to leave, and their destination: removed pools, and pools without workers while others serve. Pure. */
+/** Pools that orders have to leave, and their destination: removed pools, and pools without workers. Pure. */
 import { type Pool, poolsFor, type RemovedPool, serves } from '../pools/registry.ts';
 
 /** Remembered from one check to the next: since when each pool is to be left, ms since the epoch. */
@@ -6,7 +6,7 @@ export type Since = ReadonlyMap<string, number>;
 
 export interface Reroute {
   readonly from: string;
-  /** Undefined: no pool can do what this one could. */
+  /** Undefined: no pool can do what this one could, or none has workers. */
   readonly to: string | undefined;
   /** Jobs without a destination end now. */
   readonly ends: boolean;
@@ -49,12 +49,16 @@ export function findReroutes(
     const mayCome = [...pools.values()].some((pool) => pool.toolchain === toolchain && pool.seenAt === 0 && !pool.paused);
     ways.push({ from, to, ends: retracted && !mayCome && lasts >= RENAMED_MS, deserted: silentFor >= DESERTED_MS, onceOnly: false });
   }
+  // Where no worker at all is heard, it is this process that hears nothing, and the time in which it heard none counts for no pool.
+  const hears = [...pools.values()].some((pool) => pool.isHeard);
   for (const pool of pools.values()) {
     if (pool.paused || serves(pool)) continue;
-    const { name: from, toolchain, engines } = pool;
+    const { name: from, toolchain, engines, isHeard } = pool;
+    const silentFor = hears && !isHeard ? lastsFor(`deserted ${from}`) : 0;
     if (lastsFor(`unserved ${from}`) < UNSERVED_MS) continue;
     const to = poolsFor(pools, toolchain, [...engines.keys()]).find(({ name, workers }) => name !== from && workers > 0)?.name;
-    if (to !== undefined) ways.push({ from, to, ends: false, deserted: false, onceOnly: true });
+    const deserted = silentFor >= DESERTED_MS;
+    if (to !== undefined || deserted) ways.push({ from, to, ends: false, deserted, onceOnly: true });
   }
   return { ways, since: left };
 }

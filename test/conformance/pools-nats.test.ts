@@ -282,6 +282,19 @@ describe('workers', () => {
     for (const pool of ['image-a', 'pdf']) expect(workers.workers(pool)).toEqual([]);
   });
 
+  it('are heard for a while, even if what they say cannot be read or they take no orders', async () => {
+    const registry = await open([A]);
+    expect(known(registry).get('image-a')).toMatchObject({ workers: 0, isHeard: false });
+    await say({ state: 'draining' });
+    expect(known(registry).get('image-a')).toMatchObject({ workers: 0, isHeard: true });
+    now += 15_000;
+    expect(known(registry).get('image-a')).toMatchObject({ workers: 0, isHeard: false });
+    other.core.publish('worker.image-a.w-1', JSON.stringify({ ...words, version: 2 }));
+    await other.core.flush();
+    await nats.core.flush();
+    expect(known(registry).get('image-a')).toMatchObject({ workers: 0, isHeard: true });
+  });
+
   it('hear that they are to retire, each for itself', async () => {
     const asked: string[] = [];
     const end = ['w-1', 'w-2'].map((worker) => subscribeRetire(other, 'image-a', worker, () => asked.push(worker)));

@@ -48,6 +48,7 @@ export const aPool = (name: string, change: Partial<Pool> = {}): Pool => ({
   preference: 0,
   capacity: 0,
   workers: 1,
+  isHeard: (change.workers ?? 1) > 0,
   busy: 0,
   engines: new Map([['sharp', '0.35.0']]),
   seenAt: 1,

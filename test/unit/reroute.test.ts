@@ -2,7 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claim } from '../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
@@ -11,7 +12,7 @@ import type { Queue } from '../../src/queue/queue.ts';
 import { openQueue } from '../../src/queue/sqlite.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { NOTHING_CHECKED, rerouteOnce } from '../../src/upkeep/reroute.ts';
-import { UNSERVED_MS } from '../../src/upkeep/reroutes.ts';
+import { DESERTED_MS, UNSERVED_MS } from '../../src/upkeep/reroutes.ts';
 import { anOrder, aPool, aRecord, jobId, START } from '../conformance/samples.ts';
 
 /** Orders that one check looks at. */
@@ -64,4 +65,59 @@ it('however many orders may not leave, those behind them do', async () => {
   const before = await add({ id: '0'.repeat(31) });
   await check();
   expect((await jobs.get(before))?.record.pool).toBe('image-b');
+});
+
+describe('a job that runs in a pool whose workers have been silent for long', () => {
+  const record = async (id: string) => (await jobs.get(id))?.record;
+  /** The worker said nothing after its claim. */
+  const claimed = async (): Promise<string> => {
+    const id = await add({ state: 'running', attempt: 'dead', attempts: 1, startedAt: START });
+    expect(await queue.pull('image', ['interactive'], 0)).toBeDefined();
+    return id;
+  };
+
+  it('begins again in another pool, and its claim counts', async () => {
+    const check = checksOf(aPool('image', { workers: 0 }), aPool('image-b'));
+    const id = await claimed();
+    await check();
+    now += DESERTED_MS - 1;
+    await check();
+    expect(await record(id)).toMatchObject({ state: 'running', pool: 'image' });
+    now += 1;
+    await check();
+    expect(await record(id)).toMatchObject({ state: 'queued', pool: 'image-b', attempts: 1 });
+    expect([await queue.has('image', id), await queue.has('image-b', id)]).toEqual([false, true]);
+  });
+
+  it('waits again where no other pool can take it', async () => {
+    const check = checksOf(aPool('image', { workers: 0 }), aPool('pdf', { toolchain: 'pdf' }));
+    const id = await claimed();
+    await check();
+    now += DESERTED_MS;
+    await check();
+    expect(await record(id)).toMatchObject({ state: 'queued', pool: 'image', attempts: 1 });
+    expect(await queue.has('image', id)).toBe(true);
+  });
+
+  it('stays where it is while a worker is heard that takes no orders', async () => {
+    const check = checksOf(aPool('image', { workers: 0, isHeard: true }), aPool('image-b'));
+    const id = await claimed();
+    for (let times = 0; times < 3; times++) {
+      await check();
+      now += DESERTED_MS;
+    }
+    expect(await record(id)).toMatchObject({ state: 'running', pool: 'image', attempt: 'dead' });
+  });
+
+  it('stays where it is when it was claimed in that time', async () => {
+    const check = checksOf(aPool('image', { workers: 0 }), aPool('image-b'));
+    const id = await add({});
+    await check();
+    now += 1;
+    const stored = await jobs.get(id);
+    if (stored !== undefined) await jobs.update(claim(stored.record, 'alive', now) ?? stored.record, stored.revision);
+    now += DESERTED_MS - 1;
+    await check();
+    expect(await record(id)).toMatchObject({ state: 'running', pool: 'image', attempt: 'alive' });
+  });
 });

@@ -66,7 +66,9 @@ export async function openRegistry(nats: Nats, { workers, own, clock, waiting = 
     const degraded = watched.now().states.get(name)?.degraded !== undefined;
     const waitMs = expectedWaitMs(waiting(name), there);
     const devices = sharedDevices(there);
-    return { ...now, name, paused, preference, capacity, workers: there.length, busy, degraded, waitMs, ...(devices && { devices }) };
+    const isHeard = workers.isHeard(name);
+    const facts = { paused, preference, capacity, workers: there.length, isHeard, busy, degraded, waitMs };
+    return { ...now, name, ...facts, ...(devices && { devices }) };
   };
   const removed = (): ReadonlyMap<string, RemovedPool> => {
     const [there, { known, retracted }] = [declared(), watched.now()];

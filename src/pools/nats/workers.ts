@@ -18,10 +18,13 @@ export function publishPresence(nats: Nats, presence: Presence): void {
 /** @param nats stays open when this is closed @param clock ms since the epoch */
 export function subscribeWorkers(nats: Nats, clock: () => number): KnownWorkers {
   const pools = new Map<string, Map<string, WorkerPresence>>();
+  /** By pool, when one of its workers last said anything, ms since the epoch. */
+  const heardAt = new Map<string, number>();
   const callbacks = new Set<(pool: string, worker: string) => void>();
   const isThere = ({ receivedAt }: WorkerPresence) => clock() - receivedAt < SILENT_MS;
 
   const unsubscribe = subscribe(nats, WORKERS, '>', (name, text) => {
+    heardAt.set(name.slice(0, name.indexOf('.')), clock());
     const presence = presenceIn(text);
     // Permissions restrict the subject, not the content: a worker must not report for another.
     if (presence === undefined || name !== `${presence.pool}.${presence.worker}`) return;
@@ -31,7 +34,9 @@ export function subscribeWorkers(nats: Nats, clock: () => number): KnownWorkers 
     pools.set(pool, known.set(worker, { ...presence, receivedAt: clock() }));
     if (before === undefined || !isThere(before) || differs(before, presence)) for (const callback of callbacks) callback(pool, worker);
   });
+  const isHeard = (pool: string) => clock() - (heardAt.get(pool) ?? Number.NEGATIVE_INFINITY) < SILENT_MS;
   const timer = setInterval(() => {
+    for (const pool of heardAt.keys()) if (!isHeard(pool)) heardAt.delete(pool);
     for (const [pool, known] of pools) {
       for (const [worker, last] of known) {
         if (isThere(last)) continue;
@@ -44,6 +49,7 @@ export function subscribeWorkers(nats: Nats, clock: () => number): KnownWorkers 
 
   return {
     workers: (pool) => [...(pools.get(pool)?.values() ?? [])].filter(isThere),
+    isHeard,
     onPresence(callback) {
       const own = (pool: string, worker: string) => callback(pool, worker);
       callbacks.add(own);

@@ -59,6 +59,7 @@ export function poolsHere(
 }
 
 function poolHere(catalog: Catalog, name: Toolchain, slots: number, devices: Devices | undefined, seenAt: number): Pool {
-  const about = { paused: false, preference: 0, capacity: 0, workers: slots > 0 ? 1 : 0, busy: 0, degraded: false, waitMs: 0 };
-  return { name, toolchain: name, ...about, engines: enginesHere(catalog, name), seenAt, ...(devices && { devices: devices.counts }) };
+  const about = { paused: false, preference: 0, capacity: 0, busy: 0, degraded: false, waitMs: 0 };
+  const workers = { workers: slots > 0 ? 1 : 0, isHeard: slots > 0, ...(devices && { devices: devices.counts }) };
+  return { name, toolchain: name, ...about, ...workers, engines: enginesHere(catalog, name), seenAt };
 }
