@@ -149,4 +149,6 @@ export interface ApplyOutcome {
   readonly refused: string | undefined;
   /** Slots whose Job names are taken by something that the cache does not show (yet). */
   readonly blocked: readonly number[];
+  /** Why an ended Job could not be removed: thrown once the rest has been done, so that the reconciliation is retried. */
+  readonly failure: unknown;
 }

@@ -41,7 +41,7 @@ export interface ReconcileDeps extends ApplyDeps {
   readonly clock: () => number;
 }
 
-/** @returns the longest time until the next reconciliation, ms; an event may trigger one sooner */
+/** @throws KubeError @returns the longest time until the next reconciliation, ms; an event may trigger one sooner */
 export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memory: PoolMemory, context: PoolContext): Promise<number> {
   const now = deps.clock();
   const { pool, trouble: invalid } = validatePool(resource, context);
@@ -95,5 +95,6 @@ export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memor
   await writeStatus(deps, pool, memory, status);
   // The state of a name is published only by its owner.
   if (undeclared === undefined) await publishTrouble(deps, name, { trouble, observed, template: template.hash, now }, memory);
+  if (outcome.failure !== undefined) throw outcome.failure;
   return again(observed, decision, outcome);
 }

@@ -4,6 +4,7 @@ import type { Kube } from '../../../kube/connection/connect.ts';
 import { isAlreadyExists, isConflict, KubeError, unlessNotFound } from '../../../kube/connection/error.ts';
 import { JOBS, objectKey, PODS } from '../../../kube/resource.ts';
 import { mapConcurrently } from '../../../streams/concurrency.ts';
+import type { Log } from '../../../telemetry/log.ts';
 import { GUARDS, isFinished, isOf, type KubeJob, type Pod, trimJob } from '../objects.ts';
 import type { ApplyOutcome, Observation, ObservedWorker, PoolAction } from '../observation.ts';
 import type { LiveJobs } from '../observe/live-jobs.ts';
@@ -19,14 +20,15 @@ export interface ApplyDeps {
   readonly retire: (pool: string, worker: string) => void;
   /** Checked before every change: a replica that has lost the lease changes nothing. */
   readonly mayAct: () => boolean;
+  readonly log: Log;
 }
 
-const NOTHING: ApplyOutcome = { created: 0, waitMs: undefined, refused: undefined, blocked: [] };
+const NOTHING: ApplyOutcome = { created: 0, waitMs: undefined, refused: undefined, blocked: [], failure: undefined };
 
 /** HTTP statuses that a retry would not change: quota, admission, an invalid template. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 422]);
 
-/** @throws KubeError if transient */
+/** @throws KubeError if no Job could be created for a transient reason */
 export async function apply(
   deps: ApplyDeps,
   pool: ToolchainPool,
@@ -34,7 +36,9 @@ export async function apply(
   actions: readonly PoolAction[],
   template: Template,
 ): Promise<ApplyOutcome> {
-  // Ended Jobs are removed first, so that new ones can take their names.
+  const unguarded: unknown[] = [];
+  const unremoved: unknown[] = [];
+  // Ended Jobs are removed first, so that new ones can take their names. What fails here must not keep new ones from being created.
   await mapConcurrently<PoolAction, void>(
     actions.filter((action) => action.do !== 'create'),
     { limit: AT_ONCE },
@@ -45,14 +49,20 @@ export async function apply(
           if (action.worker.pod !== undefined) deps.retire(pool.metadata.name, action.worker.pod);
           return;
         case 'remove':
-          return remove(deps, pool, action.worker);
+          return remove(deps, pool, action.worker).catch((error: unknown) => void unremoved.push(error));
         case 'guard':
-          return guard(deps, pool, action.worker, action.on);
+          return guard(deps, pool, action.worker, action.on).catch((error: unknown) => void unguarded.push(error));
       }
     },
   );
+  if (unguarded.length > 0)
+    deps.log.warn(
+      { pool: pool.metadata.name, pods: unguarded.length, err: unguarded[0] },
+      'the annotation that keeps node autoscalers from evicting busy workers could not be changed',
+    );
   const count = actions.reduce((sum, action) => sum + (action.do === 'create' ? action.count : 0), 0);
-  return count === 0 || !deps.mayAct() ? NOTHING : create(deps, pool, observed, count, template);
+  const outcome = count === 0 || !deps.mayAct() ? NOTHING : await create(deps, pool, observed, count, template);
+  return { ...outcome, failure: unremoved[0] };
 }
 
 async function create(
