@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decide, desired } from '../../src/controller/pools/decide/decide.ts';
 import { stabilisationWindow } from '../../src/controller/pools/decide/stabilisation.ts';
 import type { Observation, ObservedWorker, PoolAction, PoolScale, WorkerState } from '../../src/controller/pools/observation.ts';
+import { troubleOf } from '../../src/controller/pools/report/trouble.ts';
 
 const settings: PoolScale = {
   capacity: 10,
@@ -43,6 +44,8 @@ const aPool = (change: Partial<Omit<Observation, 'pool'>> & { readonly pool?: Pa
   pool: { ...settings, ...change.pool },
 });
 const load = (pending: number, inFlight = 0, serviceMs = 100) => ({ demand: { pending, inFlight, oldestMs: 0 }, serviceMs });
+const noImage = { reason: 'ImagePullFailed', message: 'no space left on device' } as const;
+const noContainer = { reason: 'ContainerFailed', message: 'no space left on device' } as const;
 const unschedulable = { reason: 'Unschedulable', message: 'no node' } as const;
 
 /** As one reads it: `create 2`, `retire 3`. */
@@ -69,6 +72,53 @@ describe('a pool', () => {
     'that may have none gets none even so': [aPool({ enginesKnown: false, workers: [], pool: { standby: 0, capacity: 0 } }), []],
     'with a worker that no node takes makes no more': [
       aPool({ ...load(10, 0, 5_000), workers: [worker(0, 'stuck', { trouble: unschedulable })] }),
+      [],
+    ],
+    'with a worker that one node cannot start grows where others serve': [
+      aPool({ ...load(10, 0, 5_000), workers: [worker(0), worker(1), worker(2, 'stuck', { trouble: noImage })] }),
+      ['create 7'],
+    ],
+    'with a container that one node cannot create grows where others serve': [
+      aPool({ ...load(10, 0, 5_000), workers: [worker(0, 'busy'), worker(1, 'stuck', { trouble: noContainer })] }),
+      ['create 8'],
+    ],
+    'with a worker that one node cannot start, and only older ones that serve, makes no more': [
+      aPool({ ...load(10, 0, 5_000), workers: [worker(0, 'idle', { current: false }), worker(1, 'stuck', { trouble: noImage })] }),
+      [],
+    ],
+    'whose workers all cannot start makes no more': [
+      aPool({ ...load(10, 0, 5_000), workers: workers(2, 'stuck', { trouble: noImage, stuckMs: 299_999 }) }),
+      [],
+    ],
+    'takes a worker from a node that has not started it in five minutes': [
+      aPool({ workers: [worker(0), worker(1, 'stuck', { trouble: noImage, stuckMs: 300_000 })] }),
+      ['remove 1'],
+    ],
+    'grows meanwhile': [
+      aPool({ ...load(10, 0, 5_000), workers: [worker(0), worker(1, 'stuck', { trouble: noImage, stuckMs: 300_000 })] }),
+      ['remove 1', 'create 8'],
+    ],
+    'takes it once where it shrinks, too': [
+      aPool({ workers: [worker(0), worker(1), worker(2, 'stuck', { trouble: noImage, stuckMs: 300_000 })] }),
+      ['remove 2'],
+    ],
+    'takes its only worker from such a node, too': [
+      aPool({ workers: [worker(0, 'stuck', { trouble: noContainer, stuckMs: 300_000 })], pool: { standby: 1 } }),
+      ['remove 0'],
+    ],
+    'leaves a worker that no node takes where it is': [
+      aPool({ workers: [worker(0, 'stuck', { trouble: unschedulable, stuckMs: 900_000 }), worker(1)] }),
+      [],
+    ],
+    'that is paused takes no worker from its node': [
+      aPool({ workers: [worker(0, 'stuck', { trouble: noImage, stuckMs: 900_000 })], pool: { paused: true } }),
+      [],
+    ],
+    'rolls no further while a node cannot start what replaces a worker': [
+      aPool({
+        workers: [worker(0, 'idle', { current: false }), worker(1), worker(2, 'stuck', { trouble: noImage })],
+        pool: { standby: 3 },
+      }),
       [],
     ],
     'whose new workers keep failing waits': [aPool({ ...load(10), workers: [], backOff: { until: 1_000_001, why: unschedulable } }), []],
@@ -166,6 +216,12 @@ describe('a pool', () => {
     expect(decide(aPool({ demand: undefined })).hold).toBe('QueueUnknown');
     expect(decide(aPool({ pool: { paused: true } })).hold).toBe('Paused');
     expect(decide(aPool({ workers: [worker(0, 'stuck', { trouble: unschedulable })] })).hold).toEqual(unschedulable);
+  });
+
+  it('is in trouble without a hold while one node alone cannot start a worker', () => {
+    const observed = aPool({ workers: [worker(0), worker(1, 'stuck', { trouble: noImage })] });
+    expect([decide(observed).hold, troubleOf(observed, decide(observed))]).toEqual([undefined, noImage]);
+    expect(decide(aPool({ workers: [worker(1, 'stuck', { trouble: noImage })] })).hold).toEqual(noImage);
   });
 
   it('is never asked to have more than its capacity, whatever is seen', () => {

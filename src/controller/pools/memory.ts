@@ -3,7 +3,7 @@ import { MAX_CLAIMS } from '../../jobs/lifecycle.ts';
 import { backOff, LONGEST_MS } from './decide/back-off.ts';
 import { serviceTime } from './decide/service-time.ts';
 import { type Recommendation, stabilisationWindow } from './decide/stabilisation.ts';
-import { isComing, isLive, type ObservedWorker, type Trouble } from './observation.ts';
+import { isComing, isLive, isStranded, type ObservedWorker, provesTemplate, type Trouble } from './observation.ts';
 
 /** A worker that fails within this time failed at its start, even if its heartbeats were missed; one that lives longer works, ms. */
 const EARLY_MS = 60_000;
@@ -20,6 +20,8 @@ export interface RememberedWorker {
   readonly proved: boolean;
   /** Since when its pod runs without a heartbeat. */
   readonly silentSince: number | undefined;
+  /** Since when its node fails to start its pod. */
+  readonly stuckSince: number | undefined;
 }
 
 /** A worker's totals and age, as observed now. */
@@ -115,8 +117,12 @@ export function newMemory() {
     /** @param isSilent its pod runs and sends no heartbeat */
     sawWorker(uid: string, now: number, { listening, isSilent }: { readonly listening: boolean; readonly isSilent: boolean }): void {
       const first = { firstSeen: now, listening, sentHeartbeat: false, proved: false, counted: false };
-      const known = workers.get(uid) ?? { ...first, silentSince: undefined };
+      const known = workers.get(uid) ?? { ...first, silentSince: undefined, stuckSince: undefined };
       workers.set(uid, { ...known, silentSince: isSilent ? (known.silentSince ?? now) : undefined });
+    },
+    /** @param byNode its node fails to start its pod */
+    sawStuck(uid: string, now: number, byNode: boolean): void {
+      change(uid, { stuckSince: byNode ? (workers.get(uid)?.stuckSince ?? now) : undefined });
     },
     /** Its heartbeat: the template starts, and after some time or a conversion it is known to work. */
     heardWorker(uid: string, now: number, { worker, ended, busyMs, createdAt, template }: Heard): void {
@@ -203,6 +209,10 @@ export function newMemory() {
       // A new leader has no history: it takes the workers it finds as the recent demand.
       if (desired !== undefined) peaks.note(now, Math.max(desired, peaks.all().length === 0 ? live : 0), idleMs);
       for (const slot of taken) blocked.set(slot, now + BLOCKED_MS);
+      // Their successors begin one at a time and later and later, unless others show that the template is not at fault.
+      if (!observed.some(provesTemplate))
+        for (const { uid, current, trouble } of observed.filter(isStranded))
+          if (current && trouble !== undefined) startFailures.failed(template, now, trouble, workers.get(uid)?.firstSeen);
       if (refused !== undefined)
         jobRefusals.failed(template, now, { reason: 'JobRefused', message: `Kubernetes refuses its Jobs: ${refused}` });
       else if (created > 0) jobRefusals.succeeded(template);

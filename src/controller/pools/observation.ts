@@ -104,6 +104,8 @@ export interface ObservedWorker {
   readonly current: boolean;
   /** For `stuck`, and for `silent` once that has lasted. */
   readonly trouble?: Trouble | undefined;
+  /** How long its node has failed to start its pod, if it does. */
+  readonly stuckMs?: number | undefined;
   /** How long it has been busy without interruption. */
   readonly busyMs: number;
   /** Whether its pod is annotated so that node autoscalers do not evict it. */
@@ -139,6 +141,19 @@ export const isLive = ({ state }: ObservedWorker): boolean => !DEAD.has(state);
 export const isComing = ({ state }: ObservedWorker): boolean => state === 'starting' || state === 'stuck';
 /** It takes orders, or soon will. */
 export const isServing = ({ state }: ObservedWorker): boolean => SERVING.has(state);
+
+/** Troubles that another node may not have: this one has a full disk, or does not reach the registry. */
+const NODE_TROUBLES: ReadonlySet<TroubleReason> = new Set(['ImagePullFailed', 'ContainerFailed']);
+/** Its pod cannot start, perhaps only on the node that it is bound to. */
+export const hasNodeTrouble = ({ state, trouble }: Pick<ObservedWorker, 'state' | 'trouble'>): boolean =>
+  state === 'stuck' && trouble !== undefined && NODE_TROUBLES.has(trouble.reason);
+/** It shows that the pool's current template works. */
+export const provesTemplate = ({ current, state }: ObservedWorker): boolean => current && (state === 'idle' || state === 'busy');
+
+/** In this time a kubelet pulls an image five times: its back-off doubles from 10 s on (pkg/kubelet, `imageBackOffPeriod`), ms. */
+const NODE_TRIES_MS = 300_000;
+/** Its node has failed for so long that its pod is removed: the scheduler may choose another node for the next one. */
+export const isStranded = (worker: ObservedWorker): boolean => hasNodeTrouble(worker) && (worker.stuckMs ?? 0) >= NODE_TRIES_MS;
 
 /** What came of carrying out a decision. */
 export interface ApplyOutcome {

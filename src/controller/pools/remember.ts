@@ -1,7 +1,7 @@
 /** Has the memory record what is seen of a pool, before it is observed: which workers are new, were heard, are silent, have ended or are gone. */
 import type { PoolMemory } from './memory.ts';
 import { isOf, type KubeJob, LABEL, type Pod } from './objects.ts';
-import type { Trouble } from './observation.ts';
+import { hasNodeTrouble, type Trouble } from './observation.ts';
 import { presenceOf, stateOf } from './observe/observe.ts';
 import { podsWithoutJobs } from './observe/orphans.ts';
 import type { PoolObjects } from './observe/seen.ts';
@@ -26,6 +26,7 @@ function rememberWorker(objects: PoolObjects, memory: PoolMemory, job: KubeJob):
   memory.sawWorker(uid, now, { listening, isSilent });
   if (presence !== undefined) memory.heardWorker(uid, now, { ...presence, ...made });
   const state = stateOf(objects, memory, job);
+  memory.sawStuck(uid, now, hasNodeTrouble(state));
   if (state.state === 'failed' && state.disrupted !== true) {
     // The node's clock may be wrong, so clamp: a worker ends after it was created and before now.
     const endedAt = Math.min(now, Math.max(state.endedAt ?? now, createdAt || 0));

@@ -2,14 +2,17 @@
 import {
   type Decision,
   type Demand,
+  hasNodeTrouble,
   isComing,
   isLive,
   isServing,
+  isStranded,
   type Observation,
   type ObservedWorker,
   type PoolAction,
   type PoolHold,
   type PoolScale,
+  provesTemplate,
   type WorkerState,
 } from '../observation.ts';
 
@@ -17,17 +20,24 @@ export function decide(observed: Observation): Decision {
   const wanted =
     observed.demand === undefined ? undefined : Math.max(forEngines(observed), desired(observed.pool, observed.demand, observed.serviceMs));
   const held = hold(observed);
-  return { actions: [...tidy(observed), ...guard(observed), ...scale(observed, wanted, held)], desired: wanted, hold: held };
+  const scaling = wanted === undefined || held === 'Paused' ? [] : [...moveStranded(observed), ...scale(observed, wanted, held)];
+  return { actions: [...tidy(observed), ...guard(observed), ...scaling], desired: wanted, hold: held };
 }
 
+/** Their successors are created once they are gone. */
+const moveStranded = ({ workers }: Observation): readonly PoolAction[] =>
+  workers.filter(isStranded).map((worker) => ({ do: 'remove', worker }));
+
 /** The first of these with something to do wins. Growing comes first, so that a rollout retires a worker only when its replacement is up. */
-function scale(observed: Observation, wanted: number | undefined, held: PoolHold | undefined): readonly PoolAction[] {
-  if (wanted === undefined || held === 'Paused') return [];
-  if (held !== undefined) return [...shrink(observed, wanted), ...rollout(observed, true)];
+function scale(observed: Observation, wanted: number, held: PoolHold | undefined): readonly PoolAction[] {
+  if (held !== undefined) return [...shrink(observed, wanted), ...rollout(observed, true)].filter(isNoMove);
   for (const actions of [grow(observed, wanted), shrink(observed, wanted), rollout(observed, observed.backOff !== undefined)])
-    if (actions.length > 0) return actions;
+    if (actions.length > 0) return actions.filter(isNoMove);
   return [];
 }
+
+/** A stranded worker is removed already, and is the first that shrinking would take. */
+const isNoMove = (action: PoolAction): boolean => action.do === 'create' || !isStranded(action.worker);
 
 /**
  * A pool gets no orders for engines that it has not reported, and so would never get a worker with them: start one to report them, and one for each new
@@ -82,11 +92,13 @@ function hold({ now, pool, demand, workers, backOff }: Observation): PoolHold | 
   if (pool.paused) return 'Paused';
   if (demand === undefined) return 'QueueUnknown';
   if (backOff !== undefined && now < backOff.until) return backOff.why;
-  // More pods would wait for the same nodes, images and quota, and one pending pod is enough for a node autoscaler.
-  const stuck = workers.filter(({ state }) => state === 'stuck').flatMap(({ trouble }) => trouble ?? []);
-  // While other workers send heartbeats, only that one pod hangs.
+  // While other workers send heartbeats, only that one pod hangs; while others of the same template do, only that one node fails.
   const othersWork = workers.some(({ state }) => state === 'idle' || state === 'busy');
-  return stuck.find(({ reason }) => reason !== 'WorkersSilent' || !othersWork);
+  const templateWorks = workers.some(provesTemplate);
+  const isAlone = (worker: ObservedWorker) =>
+    hasNodeTrouble(worker) ? templateWorks : worker.trouble?.reason === 'WorkersSilent' && othersWork;
+  // More pods would wait for the same nodes, images and quota, and one pending pod is enough for a node autoscaler.
+  return workers.find((worker) => worker.state === 'stuck' && worker.trouble !== undefined && !isAlone(worker))?.trouble;
 }
 
 /** Share of the workers that may be leaving or starting at a time during a rollout. */
@@ -100,7 +112,9 @@ function rollout({ workers }: Observation, held: boolean): readonly PoolAction[]
   // A stuck worker may be stuck because of what the new template fixes.
   const stuck = outdated.filter(({ state }) => state === 'stuck').map((worker): PoolAction => ({ do: 'remove', worker }));
   if (stuck.length > 0 || held) return stuck;
-  const may = Math.max(1, Math.floor(live.length * AT_ONCE)) - live.filter(({ state }) => UNDER_WAY.has(state)).length;
+  // One that its node keeps from starting is missing, too, until it has been replaced.
+  const missing = live.filter((worker) => UNDER_WAY.has(worker.state) || hasNodeTrouble(worker)).length;
+  const may = Math.max(1, Math.floor(live.length * AT_ONCE)) - missing;
   if (may <= 0) return [];
   const idle = outdated.filter(({ state }) => state === 'idle');
   const next = idle.length > 0 ? idle : outdated.filter(({ state }) => state === 'busy');

@@ -59,6 +59,7 @@ function observeWorker(objects: PoolObjects, memory: Remembered, job: KubeJob): 
   const { uid = '', name, labels = {} } = job.metadata;
   const pod = objects.podOf(job);
   const presence = presenceOf(objects, job);
+  const stuckSince = memory.worker(uid)?.stuckSince;
   return {
     name,
     uid,
@@ -66,6 +67,7 @@ function observeWorker(objects: PoolObjects, memory: Remembered, job: KubeJob): 
     pod: pod?.metadata.name,
     ...stateOf(objects, memory, job),
     current: labels[LABEL.template] === objects.template,
+    ...(stuckSince !== undefined && { stuckMs: objects.now - stuckSince }),
     ...(presence?.unwell !== undefined && { unwell: `${presence.unwell.reason}: ${presence.unwell.message}` }),
     busyMs: (presence?.busySeconds ?? 0) * 1000,
     guarded: Object.entries(GUARDS).every(([key, value]) => pod?.metadata.annotations?.[key] === value),

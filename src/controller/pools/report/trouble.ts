@@ -1,12 +1,12 @@
 /** What keeps a pool's workers from coming up or from taking orders: the one judgement behind the condition Degraded, its metric, and what API replicas learn. */
-import { type Decision, isServing, type Observation, type Trouble } from '../observation.ts';
+import { type Decision, hasNodeTrouble, isServing, type Observation, type Trouble } from '../observation.ts';
 
 /** @param invalid why the pool cannot be reconciled at all */
 export function troubleOf(observed: Observation, { hold }: Pick<Decision, 'hold'>, invalid?: Trouble): Trouble | undefined {
   if (invalid !== undefined) return invalid;
   if (typeof hold === 'object') return hold;
   // Between two attempts of a back-off, and while a worker tries whether it is over, the trouble still holds.
-  return observed.backOff?.why ?? unhealthy(observed) ?? silent(observed);
+  return observed.backOff?.why ?? unhealthy(observed) ?? hanging(observed);
 }
 
 /** Workers that run and take no orders, as their heartbeats say. */
@@ -18,6 +18,6 @@ function unhealthy({ workers }: Observation): Trouble | undefined {
   return { reason: 'WorkersUnhealthy', message };
 }
 
-/** Workers whose pods run and that send no heartbeat. */
-const silent = ({ workers }: Observation): Trouble | undefined =>
-  workers.find(({ trouble }) => trouble?.reason === 'WorkersSilent')?.trouble;
+/** Workers whose pods run and send no heartbeat, or cannot start on their nodes, while others work. */
+const hanging = ({ workers }: Observation): Trouble | undefined =>
+  workers.find((worker) => hasNodeTrouble(worker) || worker.trouble?.reason === 'WorkersSilent')?.trouble;
