@@ -318,7 +318,7 @@ describe('a ConversionJob', () => {
     const before = await read(namespace, 'seen');
     controller = await lead();
     await waitFor(namespace, 'seen', 'Complete');
-    const turns = newJobTurns(Date.now);
+    const turns = newJobTurns(Date.now, () => {});
     turns.hold(namespace, 60_000, { code: 'RATE_LIMITED', message: 'Too many.' });
     const ask = askOver(await cluster.nats.connect());
     const parts = { kube: own, recorder, ask, secrets: secretsBy(own, undefined), turns, clock: Date.now, unfinished: () => 1 };

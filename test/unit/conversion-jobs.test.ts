@@ -13,11 +13,14 @@ import {
   uploadAgainAfterMs,
 } from '../../src/controller/conversion-jobs/decide.ts';
 import { happeningOf } from '../../src/controller/conversion-jobs/events.ts';
+import { reconcile } from '../../src/controller/conversion-jobs/reconcile.ts';
 import { createRemovals } from '../../src/controller/conversion-jobs/removals.ts';
 import { type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
 import { isNews, notUploaded, statusAfter, uploaded } from '../../src/controller/conversion-jobs/status.ts';
 import { newJobTurns } from '../../src/controller/conversion-jobs/turns.ts';
 import { errorTable } from '../../src/errors.ts';
+import type { Kube } from '../../src/kube/connection/connect.ts';
+import type { Recorder } from '../../src/kube/events.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const HOUR = 3_600_000;
@@ -158,17 +161,79 @@ describe('the status', () => {
 
 it('one resource of a namespace submits at a time, and none while a refusal holds', () => {
   let now = 0;
-  const turns = newJobTurns(() => now);
-  const leave = turns.take('a');
-  expect([turns.wait('a')?.refusal, turns.wait('b')]).toEqual([undefined, undefined]);
-  expect(turns.wait('a')).toBeDefined();
+  const turns = newJobTurns(
+    () => now,
+    () => {},
+  );
+  const leave = turns.take('a', 'a/1');
+  expect([turns.wait('a', 'a/2')?.refusal, turns.wait('b', 'b/1')]).toEqual([undefined, undefined]);
+  expect(turns.wait('a', 'a/2')).toBeDefined();
   leave();
   const refusal = { code: 'RATE_LIMITED', message: 'Not now.' };
   turns.hold('a', 1_000, refusal);
   now = 400;
-  expect([turns.wait('a'), turns.wait('b')]).toEqual([{ ms: 600, refusal }, undefined]);
+  expect([turns.wait('a', 'a/2'), turns.wait('b', 'b/1')]).toEqual([{ ms: 600, refusal }, undefined]);
   now = 1_000;
-  expect(turns.wait('a')).toBeUndefined();
+  expect(turns.wait('a', 'a/2')).toBeUndefined();
+});
+
+describe('resources that wait for their turn', () => {
+  const scene = () => {
+    const woken: string[] = [];
+    return {
+      woken,
+      turns: newJobTurns(
+        () => 0,
+        (key) => void woken.push(key),
+      ),
+    };
+  };
+
+  it('are woken one at a time, in their order, without those that were deleted', () => {
+    const { woken, turns } = scene();
+    let leave = turns.take('a', 'a/0');
+    for (const key of ['a/1', 'a/2', 'a/3', 'a/1']) turns.wait('a', key);
+    turns.forget('a', 'a/2');
+    leave();
+    expect(woken).toEqual(['a/1']);
+    leave = turns.take('a', 'a/1');
+    leave();
+    turns.take('a', 'a/3')();
+    expect(woken).toEqual(['a/1', 'a/3']);
+  });
+
+  it('look by themselves the less often the more of them there are, and every few seconds at least', () => {
+    const { turns } = scene();
+    turns.take('a', 'a/0');
+    const waits = Array.from({ length: 1_000 }, (_, index) => turns.wait('a', `a/${index + 1}`)?.ms ?? Number.NaN);
+    expect(waits.slice(0, 3)).toEqual([200, 400, 600]);
+    expect(waits.at(-1)).toBe(3_000);
+  });
+
+  it('read no Secret until then, and are kept out by a refusal of all before the next one is woken', async () => {
+    const { woken, turns } = scene();
+    const read: string[] = [];
+    const asked = Promise.withResolvers<SubmissionAnswer>();
+    const deps = {
+      kube: { apply: async (_: unknown, object: object) => object } as unknown as Kube,
+      recorder: { record: () => {} } as unknown as Recorder,
+      ask: () => asked.promise,
+      secrets: async ({ metadata }: ConversionJobObject) => void read.push(metadata.name),
+      turns,
+      clock: () => NOW,
+      unfinished: () => 2,
+    };
+    const { signal } = new AbortController();
+    const first = reconcile(deps, job(undefined, { name: 'first' }), signal);
+    expect(await reconcile(deps, job(undefined, { name: 'second' }), signal)).toEqual({ againAfterMs: 200 });
+    expect(read).toEqual(['first']);
+    const refusal = { code: 'RATE_LIMITED', message: 'Too many.', details: { request_id: '', retryable: true } };
+    asked.resolve({ error: refusal, retry_after: 9 });
+    await first;
+    expect(woken).toEqual(['b/second']);
+    expect(await reconcile(deps, job(undefined, { name: 'second' }), signal)).toEqual({ againAfterMs: 9_000 });
+    expect(read).toEqual(['first']);
+  });
 });
 
 it('a job is asked about ever more seldom, and many of them share what is asked', () => {

@@ -48,6 +48,10 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
   /** Keys of unfinished resources: the API is asked about these only. */
   const unfinished = new Set<string>();
   const removals = createRemovals({ ask, clock });
+  const turns = newJobTurns(
+    () => performance.now(),
+    (key) => work.add(key),
+  );
   const deps = {
     kube,
     ask,
@@ -55,7 +59,7 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
     uploadPausesMs,
     recorder,
     clock,
-    turns: newJobTurns(() => performance.now()),
+    turns,
     unfinished: () => unfinished.size,
   };
 
@@ -83,7 +87,10 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
   const unsubscribe = jobs.onChange((key, now, before) => {
     if (now === undefined || isCompleted(now)) unfinished.delete(key);
     else unfinished.add(key);
-    if (now === undefined) work.forget(key);
+    if (now === undefined) {
+      work.forget(key);
+      turns.forget(before?.metadata.namespace ?? '', key);
+    }
     const isGone = before !== undefined && now?.metadata.uid !== before.metadata.uid;
     if (isGone && removals.add(key, before)) work.add(key);
     if (now !== undefined && (before === undefined || isNews(now, before))) work.add(key);

@@ -2,9 +2,10 @@
 
 import type { Job } from '../../contracts/api/job.ts';
 import type { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
+import type { SubmissionAnswer } from '../../contracts/messages/submission.ts';
 import type { Kube } from '../../kube/connection/connect.ts';
 import { type Recorder, regarding } from '../../kube/events.ts';
-import type { KubeObject } from '../../kube/resource.ts';
+import { type KubeObject, objectKey } from '../../kube/resource.ts';
 import type { Ask } from './ask.ts';
 import { askAgainAfterMs, nextStep, secretAgainAfterMs, uploadAgainAfterMs } from './decide.ts';
 import { happeningOf } from './events.ts';
@@ -66,21 +67,20 @@ export async function reconcile(deps: ReconcileDeps, seen: ConversionJobObject, 
 type Outcome = { readonly job: ConversionJobObject } | { readonly againAfterMs: number };
 
 async function submit(deps: ReconcileDeps, job: ConversionJobObject, question: 'convert' | 'look', signal: AbortSignal): Promise<Outcome> {
-  const { ask, turns, clock } = deps;
+  const { turns, clock } = deps;
   const { namespace = '' } = job.metadata;
-  const secrets = question === 'convert' ? await deps.secrets(job, 'source', signal) : undefined;
-  if (secrets !== undefined && 'reason' in secrets) return awaitSecret(deps, job, secrets, signal);
+  const key = objectKey(job);
   // One whose source is being fetched has been admitted.
   const needsTurn = question === 'convert' && !isFetchingSource(job);
-  const wait = needsTurn ? turns.wait(namespace) : undefined;
+  const wait = needsTurn ? turns.wait(namespace, key) : undefined;
   if (wait !== undefined) {
     await writeWait(deps, job, wait, signal);
     return { againAfterMs: wait.ms };
   }
-  const leave = needsTurn ? turns.take(namespace) : () => {};
-  const answer = await ask(question, job, secrets).finally(leave);
-  const retryMs = 'error' in answer ? (answer.retry_after ?? 0) * 1_000 : 0;
-  if ('error' in answer && OF_ALL.has(answer.error.code)) turns.hold(namespace, retryMs, answer.error);
+  const leave = needsTurn ? turns.take(namespace, key) : () => {};
+  const answer = await askOrHold(deps, job, question, signal).finally(leave);
+  if ('reason' in answer) return awaitSecret(deps, job, answer, signal);
+  const retryMs = retryMsOf(answer);
 
   if ('data' in answer && answer.data.status === 'done' && job.spec.output !== undefined) return upload(deps, job, answer.data, signal);
   const status = statusAfter(job, answer, new Date(clock()));
@@ -88,6 +88,22 @@ async function submit(deps: ReconcileDeps, job: ConversionJobObject, question: '
   if (status.completionTime !== undefined) return { job: written };
   return { againAfterMs: Math.max(retryMs, askAgainAfterMs(ageOf(deps, job), deps.unfinished())) };
 }
+
+/** In its turn: until then no Secret is read, and a refusal of all holds before the next one has its turn. */
+async function askOrHold(
+  { ask, secrets: read, turns }: ReconcileDeps,
+  job: ConversionJobObject,
+  question: 'convert' | 'look',
+  signal: AbortSignal,
+): Promise<SubmissionAnswer | SecretProblem> {
+  const secrets = question === 'convert' ? await read(job, 'source', signal) : undefined;
+  if (secrets !== undefined && 'reason' in secrets) return secrets;
+  const answer = await ask(question, job, secrets);
+  if ('error' in answer && OF_ALL.has(answer.error.code)) turns.hold(job.metadata.namespace ?? '', retryMsOf(answer), answer.error);
+  return answer;
+}
+
+const retryMsOf = (answer: SubmissionAnswer): number => ('error' in answer ? (answer.retry_after ?? 0) * 1_000 : 0);
 
 /** The Secret may be created or annotated in a moment: resources applied together arrive in any order. */
 async function awaitSecret(

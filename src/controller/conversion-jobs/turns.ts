@@ -13,34 +13,59 @@ interface Refusal {
 }
 
 export interface JobTurns {
-  /** @returns undefined if it may submit now */
-  wait(namespace: string): Wait | undefined;
-  /** @returns ends the turn */
-  take(namespace: string): () => void;
+  /** @param key of the resource @returns undefined if it may submit now */
+  wait(namespace: string, key: string): Wait | undefined;
+  /** @returns ends the turn, and wakes the resource that has waited longest */
+  take(namespace: string, key: string): () => void;
+  /** It waits no longer: it was deleted. */
+  forget(namespace: string, key: string): void;
   /** Blocks the namespace: a request before this ends would count towards a ban. */
   hold(namespace: string, ms: number, refusal: Refusal): void;
 }
 
-/** An admission takes milliseconds; a slow source keeps it for 2.5 s, ms. */
-const ANOTHER_HAS_IT_MS = 200;
+/**
+ * An admission takes milliseconds; a slow source keeps it for 2.5 s. Those that wait are woken one after the other, and look by themselves only in
+ * case that one was woken in vain: the more wait, the less often, ms.
+ */
+const EACH_WAITS_MS = 200;
+const LONGEST_WAIT_MS = 3_000;
 
-/** @param clock ms, from any start */
-export function newJobTurns(clock: () => number): JobTurns {
+/** @param clock ms, from any start @param wake has the resource of a key reconciled */
+export function newJobTurns(clock: () => number, wake: (key: string) => void): JobTurns {
   const taken = new Set<string>();
+  /** By namespace, the keys of those that wait, the first first. */
+  const waiting = new Map<string, Set<string>>();
+  const forget = (namespace: string, key: string) => {
+    const keys = waiting.get(namespace);
+    keys?.delete(key);
+    if (keys?.size === 0) waiting.delete(namespace);
+  };
   const held = new Map<string, { readonly until: number; readonly refusal: Refusal }>();
   return {
-    wait(namespace) {
-      if (taken.has(namespace)) return { ms: ANOTHER_HAS_IT_MS };
+    wait(namespace, key) {
+      if (taken.has(namespace)) {
+        const keys = waiting.get(namespace) ?? new Set();
+        waiting.set(namespace, keys.add(key));
+        return { ms: Math.min(LONGEST_WAIT_MS, EACH_WAITS_MS * keys.size) };
+      }
       const hold = held.get(namespace);
       if (hold === undefined) return undefined;
       if (hold.until > clock()) return { ms: hold.until - clock(), refusal: hold.refusal };
       held.delete(namespace);
       return undefined;
     },
-    take(namespace) {
+    take(namespace, key) {
       taken.add(namespace);
-      return () => void taken.delete(namespace);
+      forget(namespace, key);
+      return () => {
+        taken.delete(namespace);
+        const [next] = waiting.get(namespace) ?? [];
+        if (next === undefined) return;
+        forget(namespace, next);
+        wake(next);
+      };
     },
+    forget,
     hold: (namespace, ms, refusal) => void held.set(namespace, { until: clock() + ms, refusal }),
   };
 }
