@@ -24,6 +24,13 @@ export interface RememberedWorker {
   readonly stuckSince: number | undefined;
 }
 
+interface KnownWorker extends RememberedWorker {
+  /** Whether its failure is in a back-off. */
+  readonly counted: boolean;
+  /** Whose heartbeats were heard: its pod's name. */
+  readonly pod?: string;
+}
+
 /** A worker's totals and age, as observed now. */
 interface Heard {
   readonly worker: string;
@@ -84,8 +91,8 @@ export function newMemory() {
   const backOffs = [startFailures, earlyDeaths, jobRefusals];
   /** By slot: until when it is skipped, ms since the epoch. */
   const blocked = new Map<number, number>();
-  /** By uid of the Job. `counted`: its failure is in a back-off. */
-  const workers = new Map<string, RememberedWorker & { readonly counted: boolean }>();
+  /** By uid of the Job. */
+  const workers = new Map<string, KnownWorker>();
   /** By uid: when a pod was first observed without a Job, ms since the epoch. */
   const orphans = new Map<string, number>();
   let refusal: Refusal | undefined;
@@ -102,7 +109,7 @@ export function newMemory() {
   const longest = (template: string) => backOffs.flatMap((each) => each.active(template) ?? []).toSorted((a, b) => b.until - a.until)[0];
   /** It has neither lived long enough nor converted anything: whether its template works is open. */
   const isOnTrial = (worker: ObservedWorker): boolean => isComing(worker) || (isLive(worker) && workers.get(worker.uid)?.proved !== true);
-  const change = (uid: string, to: Partial<RememberedWorker & { readonly counted: boolean }>) => {
+  const change = (uid: string, to: Partial<KnownWorker>) => {
     const known = workers.get(uid);
     if (known !== undefined) workers.set(uid, { ...known, ...to });
   };
@@ -110,7 +117,12 @@ export function newMemory() {
   return {
     /** Forgets workers whose Jobs are gone, and slots that may be tried again. */
     forgetGone(uids: ReadonlySet<string>, now: number): void {
-      for (const uid of workers.keys()) if (!uids.has(uid)) workers.delete(uid);
+      for (const [uid, { pod }] of workers) {
+        if (uids.has(uid)) continue;
+        workers.delete(uid);
+        // Not when it ends: its last heartbeat is known for a while longer, and would count as that of a new worker.
+        if (pod !== undefined) service.forget(pod);
+      }
       for (const [slot, until] of blocked) if (until < now) blocked.delete(slot);
     },
     worker: (uid: string): RememberedWorker | undefined => workers.get(uid),
@@ -131,7 +143,7 @@ export function newMemory() {
       if (!known.sentHeartbeat) startFailures.succeeded(template);
       const proves = !known.proved && (ended > 0 || now - createdAt > EARLY_MS);
       if (proves) earlyDeaths.succeeded(template);
-      change(uid, { sentHeartbeat: true, proved: known.proved || proves });
+      change(uid, { sentHeartbeat: true, proved: known.proved || proves, pod: worker });
       service.note(worker, { ended, busyMs });
     },
     /** Counts a failure once, against the current template only. */
@@ -145,8 +157,6 @@ export function newMemory() {
       const failures = known.sentHeartbeat ? earlyDeaths : startFailures;
       failures.failed(current, endedAt, describe(failures.failures() + 1), createdAt);
     },
-    /** Its totals no longer grow. */
-    workerEnded: (worker: string): void => service.forget(worker),
     /** Mean duration of an order, ms. */
     serviceMs: (): number | undefined => service.mean(),
     blockedSlots: (): readonly number[] => [...blocked.keys()],

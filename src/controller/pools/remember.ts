@@ -34,7 +34,6 @@ function rememberWorker(objects: PoolObjects, memory: PoolMemory, job: KubeJob):
     const describe = (inARow: number) => failureOf(job, pod, sentHeartbeat, inARow);
     memory.workerFailed(uid, now, { ...made, endedAt, describe }, template);
   }
-  if (presence !== undefined && (state.state === 'failed' || state.state === 'succeeded')) memory.workerEnded(presence.worker);
 }
 
 /** A worker that ends before its first heartbeat cannot have been crashed by a file; several in a row that end soon after it probably were not either. */
