@@ -83,6 +83,8 @@ export function trimJob(job: KubeJob): KubeJob {
   return { metadata: trimMeta(job), status: conditions === undefined ? {} : { conditions } };
 }
 
+const SHOW_TROUBLE: ReadonlySet<string> = new Set(['PodScheduled', 'PodReadyToStartContainers', 'DisruptionTarget']);
+
 export function trimPod(pod: Pod): Pod {
   const { phase, conditions, containerStatuses } = pod.status ?? {};
   return {
@@ -92,7 +94,7 @@ export function trimPod(pod: Pod): Pod {
       ...(phase !== undefined && { phase }),
       // Only those that show trouble; the others change with every start.
       ...(conditions !== undefined && {
-        conditions: conditions.filter(({ type }) => type === 'PodScheduled' || type === 'DisruptionTarget'),
+        conditions: conditions.filter(({ type }) => SHOW_TROUBLE.has(type)),
       }),
       ...(containerStatuses !== undefined && {
         containerStatuses: containerStatuses.map(({ state }) => ({ ...(state !== undefined && { state }) })),

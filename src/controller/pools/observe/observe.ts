@@ -52,7 +52,7 @@ export function stateOf(objects: PoolObjects, memory: Pick<PoolMemory, 'worker' 
   const { firstSeen = now, silentSince, sentHeartbeat = false } = memory.worker(job.metadata.uid ?? '') ?? {};
   const refusal = now - firstSeen > PODLESS_MS ? memory.refusal()?.message : undefined;
   const silence = silentSince !== undefined && now - silentSince >= silentMs ? silenceOf(pod, silentMs) : undefined;
-  return workerStateOf(job, pod, heartbeatOf(presenceOf(objects, job), sentHeartbeat, listening), { refusal, silence });
+  return workerStateOf(job, pod, heartbeatOf(presenceOf(objects, job), sentHeartbeat, listening), { refusal, silence, now });
 }
 
 function observeWorker(objects: PoolObjects, memory: Remembered, job: KubeJob): ObservedWorker {

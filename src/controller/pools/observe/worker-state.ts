@@ -34,13 +34,15 @@ interface Known {
   readonly refusal: string | undefined;
   /** Its pod runs, and has been without a word for too long. */
   readonly silence: Trouble | undefined;
+  /** Ms since the epoch. */
+  readonly now: number;
 }
 
 export function workerStateOf(
   job: KubeJob,
   pod: Pod | undefined,
   heartbeat: Heartbeat | undefined,
-  { refusal, silence }: Known,
+  { refusal, silence, now }: Known,
 ): ObservedState {
   const ended = endOf(job, pod);
   // What finalizers keep of a Job may stay for long.
@@ -52,7 +54,7 @@ export function workerStateOf(
     if (heartbeat.state === 'draining' || heartbeat.state === 'drained') return { state: 'draining' };
     return heartbeat.overdue ? { state: 'silent', trouble: silence } : { state: heartbeat.state };
   }
-  const trouble = pod === undefined ? refused(refusal) : (troubleOf(pod) ?? silence);
+  const trouble = pod === undefined ? refused(refusal) : (troubleOf(pod) ?? unprepared(pod, now) ?? silence);
   return trouble === undefined ? { state: 'starting' } : { state: 'stuck', trouble };
 }
 
@@ -90,6 +92,25 @@ function troubleOf({ status }: Pod): Trouble | undefined {
   if (!CONTAINER_TROUBLE.has(reason)) return undefined;
   if (/secret/i.test(message)) return { reason: 'CredentialsMissing', message: `The Secret with the credentials is invalid: ${message}` };
   return { reason: 'ContainerFailed', message: `The container cannot be created: ${message}` };
+}
+
+/** How long a node may take to attach and mount volumes and to set up the network, ms: disks of a cloud take minutes. */
+const PREPARES_MS = 300_000;
+
+/**
+ * For its volumes and its network a pod may wait without end, and the kubelet says why in Events alone. The condition (KEP-3085) is true while the
+ * image is pulled, which may take long.
+ */
+function unprepared({ metadata: { name }, status }: Pod, now: number): Trouble | undefined {
+  const last = (type: string) => status?.conditions?.find((condition) => condition.type === type);
+  const [scheduled, prepared] = [last('PodScheduled'), last('PodReadyToStartContainers')];
+  if (status?.phase !== 'Pending' || scheduled?.status !== 'True' || prepared?.status !== 'False') return undefined;
+  // The node's clock may be wrong: it began no earlier than the scheduler chose it.
+  const waitsMs = now - Math.max(Date.parse(scheduled.lastTransitionTime), Date.parse(prepared.lastTransitionTime));
+  if (!(waitsMs >= PREPARES_MS)) return undefined;
+  const why = 'a Secret or a volume that it names is missing, a volume cannot be mounted, or its network cannot be set up';
+  const message = `Its node has not prepared the pod ${name} in ${Math.round(waitsMs / 60_000)} min: ${why}. See kubectl describe pod ${name}`;
+  return { reason: 'ContainerFailed', message };
 }
 
 const refused = (refusal: string | undefined): Trouble | undefined =>
