@@ -95,7 +95,7 @@ interface Particulars {
   /** Replaces the row's: whether the same request may succeed later. */
   readonly retryable?: boolean | undefined;
   /** When to try again, seconds: the header `Retry-After`. */
-  readonly retryAfter?: number;
+  readonly retryAfter?: number | undefined;
   /** What really happened. Logged, never sent. */
   readonly cause?: unknown;
 }
@@ -121,6 +121,12 @@ export class Failure extends Error {
 
   get status(): number {
     return TABLE[this.code].status;
+  }
+
+  /** @returns the same failure with another sentence or other details: all else about it stays true */
+  with({ says = this.message, details = this.details }: Pick<Particulars, 'says' | 'details'>): Failure {
+    const { code, retryable, retryAfter, cause } = this;
+    return new Failure(code, { says, details, retryable, retryAfter, cause });
   }
 }
 

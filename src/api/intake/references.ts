@@ -159,13 +159,5 @@ export const fromUpload: ReadReference = async ({ uploads, objects, settings: { 
 
 /** A refusal that says which of several URLs it is about. */
 function located(error: unknown, index: number): unknown {
-  if (!(error instanceof Failure)) return error;
-  const { code, message: says, details, retryable, retryAfter, cause } = error;
-  return new Failure(code, {
-    says,
-    details: { ...details, url_index: index },
-    retryable,
-    cause,
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-  });
+  return error instanceof Failure ? error.with({ details: { ...error.details, url_index: index } }) : error;
 }

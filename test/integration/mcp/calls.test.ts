@@ -143,7 +143,10 @@ describe('a file', () => {
   });
 
   it('that does not come in time is refused before the call is due', async () => {
-    expect(refusalIn(await toHtml(`${base}/slow.csv`))).toMatchObject({ code: 'URL_REFUSED', details: { reason: 'unreachable' } });
+    expect(refusalIn(await toHtml(`${base}/slow.csv`))).toMatchObject({
+      code: 'URL_REFUSED',
+      details: { reason: 'unreachable', retryable: true },
+    });
   });
 });
 

@@ -143,11 +143,10 @@ export function refusedArgument(option: string, allowed: string): Failure {
 /** Replaces the names of form fields in a refusal by the names of the call's arguments. */
 export function namingArguments(error: unknown, { params }: McpTool): unknown {
   if (!(error instanceof Failure) || typeof error.details['option'] !== 'string') return error;
-  const { code, details, retryAfter, cause } = error;
   const names = Object.entries(params).filter(([name, { field }]) => name !== field);
   const said = (text: string) => names.reduce((sentence, [name, { field }]) => sentence.replaceAll(field, name), text);
   const renamed = Object.fromEntries(
-    Object.entries(details).map(([key, value]) => [key, typeof value === 'string' && key !== 'received' ? said(value) : value]),
+    Object.entries(error.details).map(([key, value]) => [key, typeof value === 'string' && key !== 'received' ? said(value) : value]),
   );
-  return new Failure(code, { says: said(error.message), details: renamed, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
+  return error.with({ says: said(error.message), details: renamed });
 }

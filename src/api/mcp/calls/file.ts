@@ -178,8 +178,9 @@ const unknownText = (): Failure =>
   });
 
 function tooLarge(most: number, received: number, base: string): Failure {
-  const { code, details } = fileTooLarge(most, received);
-  return new Failure(code, { says: `The files in one call may have at most ${most} bytes in total: ${uploadAdvice(base)}`, details });
+  return fileTooLarge(most, received).with({
+    says: `The files in one call may have at most ${most} bytes in total: ${uploadAdvice(base)}`,
+  });
 }
 
 /** A model gave what its user gave it. */

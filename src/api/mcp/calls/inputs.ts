@@ -146,5 +146,5 @@ async function outputOf({ jobs, catalog, clock }: ApiDeps, job: string): Promise
 function tooSlow(sent: readonly FileArgument[], withinMs: number): Failure {
   if (!sent.some(({ is }) => is === 'url')) return new Failure('OVERLOADED');
   const says = `The file was not fetched within ${Math.ceil(withinMs / 1000)} s: download it, POST it to /api/v1/uploads, and give the upload id.`;
-  return new Failure('URL_REFUSED', { says, details: { reason: 'unreachable' } });
+  return new Failure('URL_REFUSED', { says, details: { reason: 'unreachable' }, retryable: true });
 }

@@ -74,9 +74,7 @@ const UPLOADED_INSTEAD: readonly unknown[] = ['scheme', 'dns', 'unreachable'];
 export function advised(error: unknown, base: string): unknown {
   if (!(error instanceof Failure) || error.code !== 'URL_REFUSED' || !UPLOADED_INSTEAD.includes(error.details['reason'])) return error;
   if (error.message.includes('/api/v1/uploads')) return error;
-  const { code, message, details, cause, retryAfter } = error;
-  const says = `${message} If the file is at hand, ${uploadAdvice(base)}`;
-  return new Failure(code, { says, details, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
+  return error.with({ says: `${error.message} If the file is at hand, ${uploadAdvice(base)}` });
 }
 
 /** @throws Failure `INVALID_OPTION`, `NOT_FOUND`, `NOT_IMPLEMENTED`, `OVERLOADED` */

@@ -139,10 +139,9 @@ function textOf(): { readonly take: (block: Buffer) => number; readonly parse: (
 }
 
 function tooLarge(most: number, received: number): Failure {
-  const { code, details } = fileTooLarge(most, received);
   const says =
     most === SMALL_BYTES
       ? `A message may have at most ${most} bytes; only a file inside an argument of tools/call may have more.`
       : `The request is larger than ${most} bytes: POST the file to /api/v1/uploads, and pass its upload id instead of the file.`;
-  return new Failure(code, { says, details });
+  return fileTooLarge(most, received).with({ says });
 }
