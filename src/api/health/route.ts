@@ -19,12 +19,15 @@ interface EngineHealth {
 const FREE = { config: { costs: 'nothing' } } as const;
 /** Ms. */
 const SOON_MS = 2_000;
+/** Health within this time of another shows the same queues, ms: as it is never limited, it would carry a flood of requests on to the queues. */
+const KEPT_MS = 1_000;
 
 export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const { queue, clock, metrics } = deps;
   const startedAt = clock();
 
   const listPools = async () => [...(await declared()), ...(await gone())];
+  const sharedPools = shareReading(listPools, (seen) => seen.every(({ depth }) => depth !== undefined));
   /** Removed pools, as long as orders wait or are held there. */
   const gone = async () => {
     const seen = [...(deps.removedPools ?? [])].map(async ([pool, { workers }]) => {
@@ -71,7 +74,7 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const [main] = members.values();
       if (main !== undefined) engines[role] = { ...main, all: [...members.values()] };
     }
-    const seen = await listPools();
+    const seen = await sharedPools();
     const queues = seen.flatMap(({ pool, workers, depth }) =>
       depth === undefined ? [] : [[pool, { waiting: depth.waiting, running: depth.held, workers }] as const],
     );
@@ -125,6 +128,24 @@ const devicesOf = (pools: readonly Pool[]) => {
   const found = pools.flatMap(({ name, devices }) => (devices === undefined ? [] : [[name, devices] as const]));
   return found.length === 0 ? {} : { devices: Object.fromEntries(found) };
 };
+
+/** @returns the reading in progress, or the last one while it is kept @param isWhole whether to keep what was read */
+function shareReading<T>(read: () => Promise<T>, isWhole: (found: T) => boolean): () => Promise<T> {
+  let latest: { readonly reading: Promise<T>; until: number } | undefined;
+  return () => {
+    if (latest !== undefined && performance.now() < latest.until) return latest.reading;
+    const begun = { reading: read(), until: Number.POSITIVE_INFINITY };
+    latest = begun;
+    const keep = (forMs: number) => {
+      begun.until = performance.now() + forMs;
+    };
+    begun.reading.then(
+      (found) => keep(isWhole(found) ? KEPT_MS : 0),
+      () => keep(0),
+    );
+    return begun.reading;
+  };
+}
 
 /** @returns undefined where the store does not answer in time: health is queried when things go wrong */
 async function soon<T>(asked: Promise<T>): Promise<T | undefined> {

@@ -1,6 +1,7 @@
 /** Named pools with real processes: where orders go, how workers leave, and what a worker says that does not fit its pool. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openJobs } from '../../../src/jobs/nats/jobs.ts';
@@ -21,6 +22,8 @@ const LISTED = [
   { name: 'media-b', toolchain: 'media', preference: 1 },
   { name: 'image', toolchain: 'image' },
 ];
+/** How old an API's word on its queues may be, ms. */
+const HEALTH_KEPT_MS = 1_000;
 const ONE_SLOT = { worker: { slots: { media: 1, image: 1 } } };
 
 let cluster: Cluster;
@@ -101,6 +104,8 @@ describe('two pools of one toolchain', () => {
   });
 
   it('are full when both are, and then nothing is left of what is refused, and other pools go on', { timeout: 60_000 }, async () => {
+    // The order that was sent last must be seen first.
+    await pause(HEALTH_KEPT_MS);
     await eventually(
       async () => (await health()).queue['media-b']?.running === 0 && stateOf('media-b') === 'idle',
       'the last order is done',
@@ -115,7 +120,8 @@ describe('two pools of one toolchain', () => {
     expect([refused.status, refused.error?.code, refused.error?.details.retryable]).toEqual([503, 'OVERLOADED', true]);
     expect(taken.map(({ error }) => error)).toEqual([undefined, undefined]);
     expect(await stored()).toEqual(before);
-    expect((await health()).queue).toMatchObject({ 'media-a': { waiting: 1, workers: 0 }, 'media-b': { waiting: 1, workers: 0 } });
+    const isFull = { waiting: 1, workers: 0 };
+    await expect.poll(async () => (await health()).queue, { timeout: 5_000 }).toMatchObject({ 'media-a': isFull, 'media-b': isFull });
 
     const picture = await sharp({ create: { width: 20, height: 20, channels: 3, background: 'teal' } })
       .png()
