@@ -1,9 +1,9 @@
 /** The list of tools as assistants get it: digestible for strict clients, complete, and no other than REST's. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { mcpSettings } from '../../src/api/mcp/settings.ts';
 import { describeMcpTools } from '../../src/api/mcp/tools/list.ts';
 import { mcpTools } from '../../src/api/mcp/tools/tools.ts';
+import { apiSettings } from '../../src/api/settings.ts';
 import { createCatalog } from '../../src/catalog/catalog.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import { formats } from '../../src/catalog/formats.ts';
@@ -11,7 +11,7 @@ import { optionSchemas } from '../../src/catalog/options/options.ts';
 import type { Absent } from '../../src/catalog/tool.ts';
 
 const catalog = createCatalog(engines.map((engine) => ({ engine, version: '1' })));
-const toolsAt = describeMcpTools(catalog, mcpSettings.parse({}));
+const toolsAt = describeMcpTools(catalog, apiSettings.parse({}));
 const tools = toolsAt('https://files.example');
 /** As if each AI tool had its model: what the list says of it stands in its file. */
 const AI = mcpTools.flatMap(({ slug }) => {
@@ -64,7 +64,7 @@ it('is short enough to be read with every request, also where every tool is avai
   const answer = (list: readonly object[]) => JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: list } });
   expect(Buffer.byteLength(answer(tools))).toBeLessThanOrEqual(MOST_BYTES);
   const absent = new Map<string, Absent>();
-  const all = describeMcpTools({ tools: new Map([...catalog.tools, ...AI]), absent }, mcpSettings.parse({}))('https://files.example');
+  const all = describeMcpTools({ tools: new Map([...catalog.tools, ...AI]), absent }, apiSettings.parse({}))('https://files.example');
   expect(all.some(({ description }) => description?.includes('Not available'))).toBe(false);
   expect(Buffer.byteLength(answer(all))).toBeLessThanOrEqual(MOST_BYTES);
 });
@@ -80,6 +80,23 @@ it('describes the property that is called as a keyword of JSON Schema is', () =>
   expect(byName.get('list_supported_formats')?.outputSchema).toMatchObject({
     properties: { targets: { items: { properties: { format: { type: 'string' } } } } },
   });
+});
+
+it.each([
+  [1, 'one file'],
+  [20, '1 to 20 files'],
+  [100, '1 to 100 files'],
+])('takes as many files in one call of convert_files as a batch may have: %i', (maxBatchFiles, words) => {
+  const list = describeMcpTools(catalog, apiSettings.parse({ maxBatchFiles }))('https://files.example');
+  const convertFiles = list.find(({ name }) => name === 'convert_files');
+  expect(convertFiles?.description).toContain(`Converts ${words} to`);
+  expect(convertFiles?.inputSchema.properties).toMatchObject({ files: { maxItems: maxBatchFiles } });
+});
+
+it('takes as many files in run_tool as the tool that takes most', () => {
+  const files = new Map(properties('run_tool')).get('files');
+  expect(files?.['maxItems']).toBe(Math.max(...[...catalog.tools.values()].map((tool) => tool.files.max)));
+  expect(files?.['maxItems']).toBeGreaterThanOrEqual(catalog.tools.get('gif-maker')?.files.max ?? Number.NaN);
 });
 
 it('takes every option of a conversion', () => {

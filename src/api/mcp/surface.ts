@@ -25,7 +25,7 @@ export function ownTools(deps: ApiDeps): Served {
   const byCatalog = new WeakMap<Catalog, ReturnType<typeof describeMcpTools>>();
   const toolsFor = (base: string): readonly Tool[] => {
     const { catalog } = deps;
-    const described = byCatalog.get(catalog) ?? describeMcpTools(catalog, settings.mcp);
+    const described = byCatalog.get(catalog) ?? describeMcpTools(catalog, settings);
     byCatalog.set(catalog, described);
     return described(base);
   };
@@ -34,7 +34,7 @@ export function ownTools(deps: ApiDeps): Served {
     hasChanged() {
       const before = known;
       known = deps.catalog;
-      return before !== known && JSON.stringify(describeMcpTools(before, settings.mcp)('')) !== JSON.stringify(toolsFor(''));
+      return before !== known && JSON.stringify(describeMcpTools(before, settings)('')) !== JSON.stringify(toolsFor(''));
     },
     works(name) {
       const tool = byName.get(name);

@@ -7,6 +7,7 @@ import { fieldSchema, type Schema } from '../../../catalog/options/field-schema.
 import { optionSchemas } from '../../../catalog/options/options.ts';
 import { families } from '../../../contracts/toolchains.ts';
 import { humanSize } from '../../jobs/view.ts';
+import type { ApiSettings } from '../../settings.ts';
 import type { Tool } from '../protocol/protocol.ts';
 import type { McpSettings } from '../settings.ts';
 import { BATCH_OUTPUT, CANCEL_OUTPUT, FORMATS_OUTPUT, JOB_OUTPUT, STATUS_OUTPUT, TEXT_JOB_OUTPUT, TOOLS_OUTPUT } from './output-schemas.ts';
@@ -27,10 +28,13 @@ type Known = Pick<Catalog, 'tools' | 'absent'>;
 type Properties = NonNullable<Tool['inputSchema']['properties']>;
 
 /** @returns the tools as described to clients of this base URL: only the texts that contain it are built for each */
-export function describeMcpTools(catalog: Known, settings: McpSettings): (base: string) => readonly Tool[] {
-  const [convert, ...others] = mcpTools.map((tool) => describe(catalog, tool, settings));
-  const more = [...others, convertFiles(settings), ...OWN];
-  return (base) => (convert === undefined ? more : [withWays(convert, settings, base), ...more]);
+export function describeMcpTools(
+  catalog: Known,
+  { mcp, maxBatchFiles }: Pick<ApiSettings, 'mcp' | 'maxBatchFiles'>,
+): (base: string) => readonly Tool[] {
+  const [convert, ...others] = mcpTools.map((tool) => describe(catalog, tool, mcp));
+  const more = [...others, convertFiles(mcp, maxBatchFiles), LISTS_TOOLS, runTool(catalog), ...OWN];
+  return (base) => (convert === undefined ? more : [withWays(convert, mcp, base), ...more]);
 }
 
 /** Why a tool cannot be called here; undefined where it can. */
@@ -142,17 +146,17 @@ const options = (means: string): Schema => ({
   description: `${means}, as a JSON object in a string, such as {"pages":"2-4"}.`,
 });
 
-const convertFiles = ({ maxRequestBytes }: McpSettings): Tool => ({
+const convertFiles = ({ maxRequestBytes }: McpSettings, maxFiles: number): Tool => ({
   name: CONVERT_FILES,
   title: 'Convert files',
-  description: `Converts 1 to ${MAX_FILES} files to one format, and returns a ZIP of all results.`,
+  description: `Converts ${maxFiles === 1 ? 'one file' : `1 to ${maxFiles} files`} to one format, and returns a ZIP of all results.`,
   inputSchema: {
     type: 'object',
     properties: {
       files: {
         type: 'array',
         minItems: 1,
-        maxItems: MAX_FILES,
+        maxItems: maxFiles,
         items: { type: 'string', maxLength: maxRequestBytes },
         description: 'Each as "file" in convert_file.',
       },
@@ -167,43 +171,46 @@ const convertFiles = ({ maxRequestBytes }: McpSettings): Tool => ({
 
 const id = (means: string): Schema => ({ type: 'string', maxLength: 32, description: means });
 
+const LISTS_TOOLS: Tool = {
+  name: LIST_TOOLS,
+  title: 'List tools',
+  description:
+    'Lists more tools, for run_tool: split a PDF, remove pages, set or remove a PDF password, watermark, blur or crop an image, merge, compress or reverse video, make a GIF, and others. Give tool for its options. Free.',
+  inputSchema: {
+    type: 'object',
+    properties: { tool: { type: 'string', maxLength: 64, description: 'One tool, such as split-pdf, with its options.' } },
+    required: [],
+  },
+  outputSchema: TOOLS_OUTPUT,
+  annotations: READS,
+};
+
+/** Each tool refuses what is too many for it: the bound here is that of the tool that takes most. */
+const runTool = ({ tools }: Known): Tool => ({
+  name: RUN_TOOL,
+  title: 'Run tool',
+  description: 'Runs one of the tools that list_tools names.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      tool: { type: 'string', maxLength: 64, description: 'Its name, such as split-pdf.' },
+      files: {
+        type: 'array',
+        minItems: 1,
+        maxItems: Math.max(1, ...[...tools.values()].map(({ files }) => files.max)),
+        items: { type: 'string', maxLength: 1 << 24 },
+        description: 'Each as "file" in convert_file; one, unless the tool takes several. For webpage-to-pdf the URL of the page.',
+      },
+      options: options('Options of the tool'),
+      ...SHOWS,
+    } as Properties,
+    required: ['tool', 'files'],
+  },
+  outputSchema: TEXT_JOB_OUTPUT,
+  annotations: CREATES,
+});
+
 const OWN: readonly Tool[] = [
-  {
-    name: LIST_TOOLS,
-    title: 'List tools',
-    description:
-      'Lists more tools, for run_tool: split a PDF, remove pages, set or remove a PDF password, watermark, blur or crop an image, merge, compress or reverse video, make a GIF, and others. Give tool for its options. Free.',
-    inputSchema: {
-      type: 'object',
-      properties: { tool: { type: 'string', maxLength: 64, description: 'One tool, such as split-pdf, with its options.' } },
-      required: [],
-    },
-    outputSchema: TOOLS_OUTPUT,
-    annotations: READS,
-  },
-  {
-    name: RUN_TOOL,
-    title: 'Run tool',
-    description: 'Runs one of the tools that list_tools names.',
-    inputSchema: {
-      type: 'object',
-      properties: {
-        tool: { type: 'string', maxLength: 64, description: 'Its name, such as split-pdf.' },
-        files: {
-          type: 'array',
-          minItems: 1,
-          maxItems: MAX_FILES,
-          items: { type: 'string', maxLength: 1 << 24 },
-          description: 'Each as "file" in convert_file; one, unless the tool takes several. For webpage-to-pdf the URL of the page.',
-        },
-        options: options('Options of the tool'),
-        ...SHOWS,
-      } as Properties,
-      required: ['tool', 'files'],
-    },
-    outputSchema: TEXT_JOB_OUTPUT,
-    annotations: CREATES,
-  },
   {
     name: JOB_STATUS,
     title: 'Get job status',
