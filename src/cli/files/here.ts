@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { removeTree } from '../../exec/files/remove.ts';
 import { openConverters } from '../../roles/machine/converters.ts';
+import { asCannotStart } from '../../roles/process/cannot-start.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type DirectSlot, type DirectSlots, directSlots } from '../../worker/direct-slots.ts';
+import { TooLittleMemory } from '../../worker/memory.ts';
 import { workerSettings } from '../../worker/settings.ts';
 import type { Converter, LikelyWork } from './converter.ts';
 
@@ -29,11 +31,12 @@ export async function openHere(checkout: string, jobs: number, likely?: LikelyWo
   chmodSync(workDir, 0o711);
   const metrics = { spawnFailed() {}, enginesWithdrawn() {}, modelsFound() {} };
   const config = { dataDir: KEPT, worker: { ...worker, dir: workDir }, fetch: OFFLINE, runtimeDir: KEPT };
-  const converters = await openConverters(config, checkout, log, metrics).catch(async (error: unknown) => {
-    await removeTree(workDir);
-    throw error;
-  });
-  const slots = directSlots({ ...converters, settings: worker }, jobs);
+  const { converters, slots } = await openConverters(config, checkout, log, metrics)
+    .then((converters) => ({ converters, slots: directSlots({ ...converters, settings: worker }, jobs) }))
+    .catch(async (error: unknown) => {
+      await removeTree(workDir);
+      return asCannotStart(TooLittleMemory)(error);
+    });
   const opened = likely && startLikely(likely, converters.catalog(), slots);
   // The conversion that takes the slot reports it.
   opened?.catch(() => {});
@@ -64,11 +67,18 @@ async function startLikely({ source, target }: LikelyWork, catalog: Catalog, slo
 /** A converter has no way to the Internet here. */
 const OFFLINE = { rest: false } as Parameters<typeof openConverters>[0]['fetch'];
 
+/** Without a configuration file only these variables count: those of a service that stand in the same shell must not stop a command. */
+const OF_CONVERSIONS = ['FILEMILL_MODELS', 'MEMORY_LIMIT', 'WORK_DIR_LIMIT'];
+
 /** A configuration file counts here too, as for a service: it may say how long and how large a conversion may be. */
 async function settings() {
-  if (process.env['CONFIG_FILE'] === undefined) return { worker: workerSettings(availableParallelism()).parse({}) };
+  const environment = process.env['CONFIG_FILE']
+    ? process.env
+    : Object.fromEntries(OF_CONVERSIONS.map((variable) => [variable, process.env[variable]]));
+  // To load the settings of a whole service takes time, which most starts can spare.
+  if (!Object.values(environment).some(Boolean)) return { worker: workerSettings(availableParallelism()).parse({}) };
   const { loadConfig } = await import('../../config.ts');
-  return loadConfig(process.env);
+  return loadConfig(environment);
 }
 
 /** What a service would log is of no interest at a command line, unless LOG_LEVEL is set. */

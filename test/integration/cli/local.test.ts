@@ -192,6 +192,41 @@ describe('filemill convert', () => {
   });
 });
 
+describe('the environment', () => {
+  const inside = async (env: Readonly<Record<string, string>>) => {
+    await writeFile(at('photo.jpg'), photo);
+    return command.run(['convert', 'photo.jpg', 'photo.png'], undefined, env);
+  };
+
+  it.each([
+    ['no number', { MEMORY_LIMIT: 'lots' }, 'MEMORY_LIMIT, worker.limitBytes: received "lots"; expected a whole number from 1 on'],
+    ['too little memory', { MEMORY_LIMIT: String(1 << 20) }, 'a limit of 1 MiB leaves too little memory'],
+    ['no size of a folder', { WORK_DIR_LIMIT: '-1' }, 'WORK_DIR_LIMIT, worker.dirBytes: received "-1"; expected a whole number from 1 on'],
+  ])('with %s is refused in a sentence, without a configuration file too', async (_, env, says) => {
+    const { code, stderr } = await inside(env);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(says)]);
+    expect(stderr).not.toMatch(/^ +at /m);
+    expect(await names()).toEqual(['photo.jpg']);
+  });
+
+  it('bounds a conversion as it bounds those of a service', async () => {
+    await writeFile(
+      at('large.png'),
+      await sharp({ create: { width: 4000, height: 4000, channels: 3, background: RED } })
+        .png()
+        .toBuffer(),
+    );
+    const { code, stderr } = await command.run(['convert', 'large.png', 'large.bmp'], undefined, { WORK_DIR_LIMIT: String(2 << 20) });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/large\.png: .*larger than/)]);
+  });
+
+  it('with what only a service reads stops no command', async () => {
+    const { code } = await inside({ MEMORY_LIMIT: String(4 * 2 ** 30), PORT: 'none', NATS_URL: '', NATS_USER: 'api', SECRET_KEY: 'short' });
+    expect(code).toBe(0);
+    await isRed(at('photo.png'), 'png');
+  });
+});
+
 describe('filemill tool', () => {
   it('takes files one by one, or together, as the tool does', async () => {
     await writeFile(at('a.pdf'), pdf([['first']]));
