@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { baseUrl, withoutPrefix } from '../../src/api/http/base-url.ts';
 import { failureOf } from '../../src/api/http/problem.ts';
+import { storePage } from '../../src/api/intake/page.ts';
 import { failureOfJob, humanSize, viewOf } from '../../src/api/jobs/view.ts';
 import { byteRange, contentDisposition } from '../../src/api/outputs/route.ts';
 import { apiSettings } from '../../src/api/settings.ts';
@@ -252,4 +253,12 @@ describe('what is thrown', () => {
     it(`${sentence} is overload`, () => expect(failureOf(error, request).code).toBe('OVERLOADED'));
   for (const error of [new Error('x'), 'text', undefined, null, Object.assign(new Error('x'), { code: 'ERR_SQLITE_ERROR', errcode: 11 })])
     it(`otherwise (${String(error)}) is a fault of ours`, () => expect(failureOf(error, request).code).toBe('INTERNAL_ERROR'));
+});
+
+it('a page that is not fetched here is refused by the name of its tool', async () => {
+  const deps = { findPage: undefined, settings: apiSettings.parse({}) } as Parameters<typeof storePage>[0];
+  await expect(storePage(deps, 'https://example.org', 'key', new AbortController().signal)).rejects.toMatchObject({
+    code: 'NOT_IMPLEMENTED',
+    details: { slug: 'webpage-to-pdf', reason: expect.any(String) },
+  });
 });

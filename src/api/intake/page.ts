@@ -10,6 +10,8 @@ import { storeSampled } from './store-sampled.ts';
 
 /** Size of a form that should have no file, bytes. */
 const MOST_BYTES = 64 * 1024;
+/** The tool that prints what is on the web. */
+export const PAGE_TOOL = 'webpage-to-pdf';
 /** `allowed` in the refusal. */
 const URL_TAKES = 'the http or https URL of a page';
 
@@ -41,7 +43,7 @@ export async function storePage(
 ): Promise<ReceivedFile> {
   const url = sent?.trim() || undefined;
   if (url === undefined) throw refuseField('url', undefined, URL_TAKES);
-  if (findPage === undefined) throw new Failure('NOT_IMPLEMENTED', { details: { reason: 'fetching by URL is disabled' } });
+  if (findPage === undefined) throw new Failure('NOT_IMPLEMENTED', { details: { slug: PAGE_TOOL, reason: 'fetching by URL is disabled' } });
   const target = await findPage(url, signal);
   const stored = await storeSampled(Readable.from([Buffer.from(target.url.href)]), key, objects, settings.maxFileBytes, signal);
   return { part: 0, filename: `${target.host}.url`, ...stored };

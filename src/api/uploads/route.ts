@@ -14,6 +14,8 @@ import { baseOf } from '../jobs/send.ts';
 import { uploadBody } from './body.ts';
 
 export const UPLOADS_PATH = '/api/v1/uploads';
+/** What `details` of a refusal name where they would name a tool. */
+const SLUG = 'uploads';
 
 /** What this service can do, for `OPTIONS`. */
 export const tusAbilities = (maxFileBytes: number): Readonly<Record<string, string>> => ({
@@ -190,7 +192,7 @@ function failureOfTus({ status, says, thrown }: TusAnswer, details: Readonly<Rec
   if (thrown instanceof Failure || (thrown !== undefined && !hasStatus(thrown))) return thrown;
   const code = CODES[status] ?? 'INTERNAL_ERROR';
   if (code === 'BAD_REQUEST') return new Failure(code, { says: `The tus request is invalid: ${shown(says)}.` });
-  if (code === 'NOT_IMPLEMENTED') return new Failure(code, { says: shown(says), details: { reason: shown(says) } });
+  if (code === 'NOT_IMPLEMENTED') return new Failure(code, { says: shown(says), details: { slug: SLUG, reason: shown(says) } });
   if (code === 'INTERNAL_ERROR') return new Failure(code, { cause: thrown ?? says });
   return new Failure(code, { details, cause: thrown });
 }

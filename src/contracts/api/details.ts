@@ -27,6 +27,6 @@ export const details: Readonly<Record<string, z.ZodRawShape>> = {
     max: z.number().optional(),
     received: z.number().optional(),
   },
-  NOT_IMPLEMENTED: { slug: text.optional(), reason: text },
+  NOT_IMPLEMENTED: { slug: text, reason: text },
   OVERLOADED: { pool: text.optional() },
 };

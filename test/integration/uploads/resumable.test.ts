@@ -295,13 +295,13 @@ describe('tus', () => {
       () => tus('POST', ALL, { 'upload-defer-length': '1' }),
       501,
       'NOT_IMPLEMENTED',
-      { reason: expect.any(String) },
+      { slug: 'uploads', reason: expect.any(String) },
     ],
     'parts to be joined': [
       () => tus('POST', ALL, { 'upload-length': '10', 'upload-concat': 'partial' }),
       501,
       'NOT_IMPLEMENTED',
-      { reason: expect.any(String) },
+      { slug: 'uploads', reason: expect.any(String) },
     ],
     'a length beyond the limit': [
       () => tus('POST', ALL, { 'upload-length': '50001' }),

@@ -3,7 +3,7 @@ import { Failure } from '../../../errors.ts';
 import { type JobRecord, sourceBytes } from '../../../jobs/record.ts';
 import { inputKey } from '../../../objects/keys.ts';
 import type { ApiDeps } from '../../deps.ts';
-import { storePage } from '../../intake/page.ts';
+import { PAGE_TOOL, storePage } from '../../intake/page.ts';
 import type { ReceivedFile } from '../../intake/receive.ts';
 import { waitForJob } from '../../submit/answer.ts';
 import { conversionWork } from '../../submit/conversion.ts';
@@ -158,9 +158,6 @@ async function readFiles(
   }
   return read;
 }
-
-/** Prints what is on the web. */
-const PAGE_TOOL = 'webpage-to-pdf';
 
 /**
  * A page's URL is printed as a browser shows it: the file alone lacks its styles and pictures.
