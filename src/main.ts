@@ -23,7 +23,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   mcp: async () => (await import('./cli/mcp.ts')).mcp,
   models: async () => (await import('./cli/models.ts')).manageModels,
 };
-/** What follows the last conversion must end in this time whatever hangs, ms. */
+/** What follows the last conversion or transfer must end in this time whatever hangs, ms. */
 const LAST_RESORT_MS = 1_800;
 
 const checkout = dirname(import.meta.dirname);
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
     );
     setTimeout(
       () => end(1, 'filemill was stopped early: conversions that were still running will run again'),
-      config.worker.drainMs + LAST_RESORT_MS,
+      Math.max(config.worker.drainMs, config.api.drainMs) + LAST_RESORT_MS,
     ).unref();
     running.stop().then(
       () => (uncaught ? end(1, 'filemill has stopped after an uncaught error') : end(0, 'filemill has stopped')),

@@ -5,6 +5,8 @@ import { network } from '../limits/settings.ts';
 import { mcpSettings } from './mcp/settings.ts';
 
 const MiB = 1 << 20;
+/** Timers count at most 2^31 ms. */
+const DAY_MS = 86_400_000;
 
 export const apiSettings = z.strictObject({
   port: z.coerce.number().int().min(0).max(65_535).default(8080).describe('TCP port that the API listens on; 0 takes a free one'),
@@ -65,6 +67,13 @@ export const apiSettings = z.strictObject({
     .min(100)
     .default(60_000)
     .describe('An answer is aborted when its client has read nothing for this long, or when its file was deleted, ms'),
+  drainMs: z
+    .number()
+    .int()
+    .min(0)
+    .max(DAY_MS)
+    .default(500)
+    .describe('How long uploads and downloads of the role `api` may continue after SIGTERM or Ctrl-C before they are cut off, ms'),
   events: z
     .strictObject({
       perClient: z.number().int().min(1).default(40).describe('Streams of events that a client may have open'),

@@ -22,6 +22,7 @@ import { joinCluster } from './cluster/join.ts';
 import { answerSubmissions } from './cluster/submissions.ts';
 import { judgeOfApi } from './machine/judge.ts';
 import { pageHere } from './machine/page.ts';
+import { drainable } from './process/drain.ts';
 import { fetchingFor } from './process/fetch.ts';
 import { listen } from './process/listen.ts';
 import { untilLost, watchStore } from './process/lost.ts';
@@ -82,6 +83,7 @@ export async function api(config: Config, checkout: string, version: string): Pr
     stopping: stopping.signal,
   };
   const server = createServer(deps);
+  const drain = drainable(server.server);
   const endGrants = answerGrants(nats, store);
   const port = await listen(server, config.api);
   const probes = await privateMetrics(config, metrics, stopping.signal);
@@ -95,7 +97,7 @@ export async function api(config: Config, checkout: string, version: string): Pr
     countUncaught: metrics.uncaught,
     async stop() {
       stopping.abort();
-      setTimeout(() => server.server.closeAllConnections(), 500).unref();
+      drain(config.api.drainMs);
       await server.close();
       await probes?.close();
       await Promise.all([upkeep.stop(), stopRerouting()]);

@@ -269,6 +269,12 @@ const ROWS: readonly Row[] = [
     expected: ROLES.map((role) => `filemill-${role}`),
   },
   {
+    says: 'how long a replica may finish uploads and downloads: of its grace period what its preStop leaves, less 5 s',
+    values: { api: { terminationGraceSeconds: 120, preStopSeconds: 10 } },
+    finds: (all) => /^ {2}drainMs: (\d+)$/m.exec(find(all, 'ConfigMap', 'filemill')['data']['filemill.yaml'])?.[1],
+    expected: '105000',
+  },
+  {
     says: 'how many old revisions are kept',
     values: { revisionHistoryLimit: 2 },
     finds: (all) => all.filter(({ kind }) => kind === 'Deployment').map(({ spec }) => spec.revisionHistoryLimit),

@@ -350,6 +350,11 @@ tolerations:
 {{- $own := index . 1 }}{{ $classes := (index . 0).Values.priorityClasses }}{{ if $own }}{{ $own }}{{ else if $classes.create }}{{ $classes.servingName }}{{ end }}
 {{- end }}
 
+{{/* How long a replica may finish uploads and downloads: of its grace period, what neither the wait before its stop nor the 5 s for what follows take. */}}
+{{- define "filemill.drainMs" -}}
+{{- mul 1000 (max 1 (sub (sub .Values.api.terminationGraceSeconds .Values.api.preStopSeconds) 5)) -}}
+{{- end }}
+
 {{/* Settings of the roles that the chart itself runs. */}}
 {{- define "filemill.settings" -}}
 {{- $own := dict
@@ -357,7 +362,7 @@ tolerations:
   "pools" (dict "source" "controller")
   "s3" (dict "endpoint" (include "filemill.s3Endpoint" .) "region" .Values.s3.region "bucket" .Values.s3.bucket "pathStyle" .Values.s3.pathStyle)
   "controller" (dict "lease" (printf "%s-controller" (include "filemill.fullname" .)) "allNamespaces" .Values.controller.allNamespaces)
-  "api" (dict "publicUrl" (required "api.publicUrl is required: what clients reach the service by" .Values.api.publicUrl) "trustProxy" .Values.api.trustProxy) -}}
+  "api" (dict "publicUrl" (required "api.publicUrl is required: what clients reach the service by" .Values.api.publicUrl) "trustProxy" .Values.api.trustProxy "drainMs" (include "filemill.drainMs" . | int)) -}}
 {{- /* Not to be had otherwise: ports of containers, Services and NetworkPolicies are the same. `config` has none of them. */}}
 {{- $any := include "filemill.anyAddress" . }}
 {{- $fixed := dict

@@ -1,0 +1,48 @@
+/** A replica that is told to stop finishes the downloads that it has begun, for as long as it is set to. */
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Cluster, startCluster } from '../../kit/cluster.ts';
+import { poolOf } from '../../kit/crew.ts';
+import { convert } from '../../kit/service.ts';
+import { eventually } from '../../kit/wire.ts';
+
+/** Its bitmap is larger than what all buffers on the way hold. */
+const SIDE_PIXELS = 4_000;
+/** Longer than a replica waits where nothing is set, ms. */
+const STOPPED_MS = 2_000;
+
+let cluster: Cluster;
+let picture: Buffer;
+beforeAll(async () => {
+  const create = { width: SIDE_PIXELS, height: SIDE_PIXELS, channels: 3, background: 'teal' } as const;
+  [cluster, picture] = await Promise.all([startCluster(), sharp({ create }).png().toBuffer()]);
+  await Promise.all([cluster.start('api'), cluster.start('worker', { POOL: 'image' })]);
+}, 60_000);
+afterAll(() => cluster?.stop());
+
+it.each([
+  ['is finished within the limit', 20_000, true],
+  ['is cut off at the limit', 500, false],
+])('a slow download %s', { timeout: 60_000 }, async (_, drainMs, isWhole) => {
+  const replica = await cluster.start('api', {}, { api: { drainMs } });
+  await eventually(async () => (await poolOf(replica.url, 'image')).workers > 0, 'the replica knows of the worker');
+  const { data } = await convert(replica.url ?? '', { name: 'a.png', bytes: picture }, 'bmp', {}, { prefer: 'wait' });
+  const size = data?.output?.size_bytes ?? 0;
+  expect(size).toBeGreaterThan(SIDE_PIXELS ** 2);
+  const [download] = (await once(get(`${replica.url}/api/v1/jobs/${data?.job_id}/output`), 'response')) as [IncomingMessage];
+  let received = 0;
+  download.on('data', (block: Buffer) => {
+    received += block.length;
+  });
+  await once(download, 'data');
+  download.pause();
+  replica.child.kill('SIGTERM');
+  await pause(STOPPED_MS);
+  // What was cut off ends with an error.
+  await once(download.resume(), 'close').catch(() => {});
+  await replica.ended;
+  expect([received === size, replica.child.exitCode]).toEqual([isWhole, 0]);
+});
