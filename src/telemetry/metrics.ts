@@ -36,9 +36,9 @@ export interface Metrics {
   recordUnreadable(kind: string): void;
   /** Called at each scrape. */
   onScrape(read: () => Promise<void>): void;
-  /** All declared pools, with their current state: the series of others are removed. Ages in ms. */
   /** Just before a scrape. */
   storageSeen(use: { readonly usedBytes: number | undefined; readonly freeBytes: number; readonly full: string | undefined }): void;
+  /** All declared pools, with their current state: the series of others are removed. Ages in ms. */
   poolsSeen(pools: readonly PoolSeen[]): void;
   /** @param counts of the devices that a toolchain can use here, by kind */
   devicesFound(toolchain: string, counts: Readonly<Record<string, number>>): void;

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../../src/catalog/options/texts.ts';
 import { listedTools, tools } from '../../src/catalog/tools.ts';
+import { TextJob } from '../../src/contracts/api/job.ts';
+import { Health } from '../../src/contracts/api/service.ts';
+import { engineRoles } from '../../src/contracts/toolchains.ts';
 import { errorTable } from '../../src/errors.ts';
 import { breakingChanges } from '../kit/breaking.ts';
 
@@ -137,3 +140,9 @@ describe('a breaking change', () => {
     expect(breakingChanges(published, more)).toEqual([]);
   });
 });
+
+it.each(engineRoles)('says that engines may have the purpose %s', (role) =>
+  expect(Health.shape.engines.description).toContain(`\`${role}\``),
+);
+
+it('tells the language of a text, not its format', () => expect(TextJob.shape.language.description).toMatch(/language/i));

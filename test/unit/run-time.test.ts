@@ -1,5 +1,5 @@
 /** How long a step may run follows from how large its input is, and never exceeds what the operator allows. */
-import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { engine as pandoc } from '../../src/catalog/engines/pandoc.ts';
 import { engine as poppler } from '../../src/catalog/engines/poppler.ts';
 import { engine as rsvg } from '../../src/catalog/engines/rsvg.ts';
 import { runTimeMs } from '../../src/catalog/planning/run-time.ts';
-import { engineRoles } from '../../src/contracts/toolchains.ts';
+import { allowanceOf, engineRoles } from '../../src/contracts/toolchains.ts';
 import { limitsFor } from '../../src/worker/run-hop.ts';
 
 const KB = 1000;
@@ -64,4 +64,10 @@ describe('the run time of a step', () => {
       expect(runTimeMs(role, 100 * MIB), role).toBeGreaterThanOrEqual(longest * 1000);
     }
   });
+});
+
+it.each(engineRoles)('docs/bounds.md tells what %s may take', async (role) => {
+  const [, base, perMiB] =
+    new RegExp(`^\\| \`${role}\`: [^|]+ \\| (\\d+) \\| (\\d+) \\| `, 'm').exec(await readFile('docs/bounds.md', 'utf8')) ?? [];
+  expect({ base: Number(base), perMiB: Number(perMiB) }).toEqual(allowanceOf(role));
 });

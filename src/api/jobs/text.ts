@@ -11,8 +11,8 @@ const MAX_COUNTED_BYTES = 1 << 24;
 const FORM_FEED = 0x0c;
 
 export interface TextAnswer {
-  /** Number of pages, separated by form feeds. */
   readonly text: string;
+  /** How many there are: form feeds separate them. */
   readonly pages: number;
   /** The text was longer. */
   readonly cut: boolean;

@@ -37,7 +37,7 @@ export type Job = z.infer<typeof Job>;
 /** A job whose result is a text, which stands in the job itself. */
 export const TextJob = Job.omit({ output: true }).extend({
   text: z.string().optional().describe('At most 1 MiB of UTF-8, pages separated by form feeds'),
-  language: z.string().optional().describe('Format that it was read as'),
+  language: z.string().optional().describe('Language of the text recognition, as in `ocr_lang`'),
   pages: z.number().int().min(1).optional().describe('How many pages were read'),
 });
 export type TextJob = z.infer<typeof TextJob>;

@@ -1,5 +1,6 @@
 /** What the service says of itself and of its caller: health and limits. */
 import { z } from 'zod';
+import { engineRoles } from '../toolchains.ts';
 
 const count = z.number().int().min(0);
 
@@ -26,7 +27,7 @@ export const Health = z.object({
   uptime_seconds: count,
   engines: z
     .record(z.string(), engineHealth.extend({ all: z.array(engineHealth) }))
-    .describe('By purpose: `image`, `audio_video`, `pdf`, `office`, `ocr`, `markup`'),
+    .describe(`By purpose: ${engineRoles.map((role) => `\`${role}\``).join(', ')}`),
   storage: z
     .object({ used_bytes: count.optional(), free_bytes: count, full: z.boolean() })
     .optional()
