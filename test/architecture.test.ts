@@ -38,7 +38,7 @@ const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['direct'],
     ['workers', 'direct-slots'],
     ['job-handler', 'nats'],
-    ['output', 'run-tool'],
+    ['outage', 'output', 'run-tool'],
     ['convert', 'presence'],
     ['trials', 'loop'],
     ['run-hop'],
