@@ -51,6 +51,8 @@ async function main(): Promise<void> {
   const { name, pool } = await asked(process.argv.slice(2));
   const config = loadConfig(pool === undefined ? process.env : { ...process.env, POOL: pool });
   const log = createLog(config.log.level);
+  // What a service says may have no reader any more: it goes on serving.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
   let running: Running | undefined;
   let stopping = false;
   let uncaught = false;
