@@ -49,12 +49,3 @@ it('each role of engines belongs to one toolchain', () => {
   const roles = toolchainTable.flatMap((row) => Object.keys(row.roles));
   expect(roles.sort()).toEqual([...engineRoles].sort());
 });
-
-it('the trial that docs/operating.md shows switches off every pool whose image it does not load', () => {
-  const page = readFileSync('docs/operating.md', 'utf8');
-  const loaded = [...page.matchAll(/localhost\/filemill\/(\w+):/g)].map(([, name]) => name);
-  const off = [...page.matchAll(/pools\.(\w+)\.enabled=false/g)].map(([, name]) => name);
-  const { pools } = yaml('charts/filemill/values.yaml') as { pools: Readonly<Record<string, { enabled: boolean }>> };
-  const enabled = Object.keys(pools).filter((name) => pools[name]?.enabled);
-  expect([...loaded.filter((name) => name !== 'app'), ...off].sort()).toEqual(enabled.sort());
-});
