@@ -40,11 +40,12 @@ const FILTER = `{ "$5" "$6" filter "$3/found" "$7" "$8" "\${10}" || echo filter 
 /** $9 output, and behind the target the options of the writer. */
 const WRITE = `{ target=$9; bsdtar=$1; folder=$3; shift 10; "$bsdtar" -cf "$target" "$@" @- || echo write >>"$folder/failed"; }`;
 
+/** bsdtar 3.6 says what is wrong with an archive where it extracts it, and not where it copies it. */
+const EXTRACT = `"$1" -xOf "$2" <"$4" >/dev/null 2>"$3/read"`;
 /**
  * By format of the source, what compares the checksums of its files: libarchive 3.6 copies a file of a ZIP whose checksum is wrong as if it were
- * right, and tells of it only where it extracts the file; that of gzip (RFC 1952, 2.3.1) it never compares. What follows the end is a warning (2).
+ * right; that of gzip (RFC 1952, 2.3.1) it never compares. What follows the end is a warning (2).
  */
-const EXTRACT = `"$1" -xOf "$2" <"$4" >/dev/null 2>"$3/read"`;
 const VERIFIERS: Readonly<Record<string, string>> = {
   ...{ zip: EXTRACT, cbz: EXTRACT, rar: EXTRACT, cab: EXTRACT, lha: EXTRACT },
   tgz: `gzip -t <"$2" 2>"$3/read" || [ $? = 2 ]`,
@@ -66,6 +67,9 @@ const TAKEN_FOR: Readonly<Record<string, RegExp>> = {
   cab: /^CAB/,
   lha: /^lha/,
 };
+
+/** Lines: an archive may have something wrong with each of a million files. */
+const MOST_COMPLAINTS = 20;
 
 interface Source {
   readonly input: string;
@@ -113,14 +117,14 @@ function run(bsdtar: string, source: Source, to?: { readonly output: string; rea
   // The reader stops the program that unpacks it.
   if (found !== undefined && isTooMuch(found)) return found;
   if (status !== 0 || failed.length > 0 || found === undefined) fail(bsdtar, source, failed.includes('read'));
-  if (to === undefined && !isSound(bsdtar, source)) fail(bsdtar, source, true);
+  const verifier = VERIFIERS[format];
+  // Reads it once more, which is known to be no more than it may be.
+  if (to === undefined && verifier !== undefined && !reads(verifier, bsdtar, source)) failToRead(source);
   return found;
 }
 
-/** Reads it once more, which is known to be no more than it may be. */
-function isSound(bsdtar: string, { input, format, folder, passwordFile }: Source): boolean {
-  const script = VERIFIERS[format];
-  if (script === undefined) return true;
+/** Whether the archive is read without a complaint; complaints are in the file `read`. */
+function reads(script: string, bsdtar: string, { input, folder, passwordFile }: Source): boolean {
   const { status } = spawnSync('/bin/sh', ['-c', script, 'sh', bsdtar, input, folder, passwordFile], { stdio: 'ignore', env: ENVIRONMENT });
   return status === 0;
 }
@@ -137,25 +141,34 @@ function isWhatItSays(bsdtar: string, { input, format, folder, passwordFile }: S
 }
 
 /** Says why it failed, and ends. @param isSource whether it was the source that could not be read */
-function fail(bsdtar: string, { input, folder, passwordFile }: Source, isSource: boolean): never {
-  const asked =
-    isSource && existsSync(`${folder}/read`) && readFileSync(`${folder}/read`, 'latin1').slice(0, 100_000).includes('Enter passphrase');
-  if (asked) process.stderr.write(statSync(passwordFile).size > 0 ? 'the password is wrong\n' : 'a password is needed\n');
-  // bsdtar 3.6 does not say what it finds wrong with an archive that it copies; it does where it extracts one.
-  else if (isSource) process.stderr.write(`${complaintsOf(bsdtar, input).join('\n')}\n`);
+function fail(bsdtar: string, source: Source, isSource: boolean): never {
+  if (!isSource) process.exit(1);
+  if (!asksForPassword(source)) reads(EXTRACT, bsdtar, source);
+  failToRead(source);
+}
+
+/** Says what the file `read` has, without the names of files before it: the service logs it, and judges the failure by it. */
+function failToRead(source: Source): never {
+  const { folder, passwordFile } = source;
+  const words = asksForPassword(source)
+    ? [statSync(passwordFile).size > 0 ? 'the password is wrong' : 'a password is needed']
+    : beginningOf(`${folder}/read`)
+        .split('\n', MOST_COMPLAINTS)
+        .map((line) =>
+          line
+            .slice(line.lastIndexOf(': ') + 1)
+            .trim()
+            .slice(0, 200),
+        );
+  process.stderr.write(`${words.join('\n')}\n`);
   process.exit(1);
 }
 
-/** What bsdtar finds wrong, without the names of files that stand before it: the service logs it, and judges the failure by it. */
-function complaintsOf(bsdtar: string, input: string): readonly string[] {
-  const { stderr } = spawnSync(bsdtar, ['-xOf', input], { stdio: ['ignore', 'ignore', 'pipe'], maxBuffer: MOST_COMPLAINTS });
-  const lines = stderr.toString('latin1').split('\n').slice(0, 20);
-  return lines.map((line) =>
-    line
-      .slice(line.lastIndexOf(': ') + 1)
-      .trim()
-      .slice(0, 200),
-  );
+function asksForPassword({ folder }: Source): boolean {
+  return beginningOf(`${folder}/read`).includes('Enter passphrase');
 }
-/** Bytes: an archive may have something wrong with each of a million files. */
-const MOST_COMPLAINTS = 1 << 16;
+
+/** Nothing where the file does not exist. */
+function beginningOf(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'latin1').slice(0, 100_000) : '';
+}

@@ -240,6 +240,19 @@ const LIES: readonly Case[] = [
     }),
   ),
   {
+    name: 'a file that is encrypted, without its password',
+    file: () => {
+      const folder = aFolder();
+      writeFileSync(join(folder, 'a.txt'), 'a secret');
+      execFileSync('zip', ['-q', '-P', 'secret', 'a.zip', 'a.txt'], { cwd: folder });
+      return readFileSync(join(folder, 'a.zip'));
+    },
+    as: 'a.zip',
+    to: 'tar',
+    ends: 'fail',
+    why: 'password_required',
+  },
+  {
     name: 'a file with holes',
     file: () => {
       const folder = aFolder();
