@@ -27,6 +27,8 @@ const LOOK_MS = 2_000;
 const LOCK_MS = 30_000;
 /** Orders of one pool that one check looks at: the next check, which goes on behind them, may decide differently. */
 const MOST_AT_A_LOOK = 500;
+/** The same where orders have no other pool to go to, and only those of dead workers are released: this repeats for as long as their pool has no workers. */
+const MOST_WITHOUT_WAY = 50;
 const AT_ONCE = 8;
 
 /** What one check tells the next. */
@@ -67,7 +69,8 @@ export async function rerouteOnce(deps: RerouteDeps, before: Checked, signal?: A
   const last = new Map<string, string>();
   for (const way of ways) {
     const earlier = before.last.get(way.from) ?? '';
-    const waiting = await ordersOf(deps, way.from, earlier);
+    const most = way.to === undefined && !way.ends ? MOST_WITHOUT_WAY : MOST_AT_A_LOOK;
+    const waiting = await ordersOf(deps, way.from, earlier, most);
     if (waiting.length === 0) continue;
     const ran = await jobs.withLock(`reroute-${way.from}`, LOCK_MS, () => lead(deps, way, waiting, signal));
     last.set(way.from, ran ? (waiting.at(-1) ?? '') : earlier);
@@ -76,9 +79,9 @@ export async function rerouteOnce(deps: RerouteDeps, before: Checked, signal?: A
 }
 
 /** By id, those after the last one first. A removed pool may have no queue either. */
-async function ordersOf({ queue }: RerouteDeps, pool: string, last: string): Promise<readonly string[]> {
+async function ordersOf({ queue }: RerouteDeps, pool: string, last: string, most: number): Promise<readonly string[]> {
   const ids = [...(await queue.jobs(pool).catch(() => []))].sort();
-  return [...ids.filter((id) => id > last), ...ids.filter((id) => id <= last)].slice(0, MOST_AT_A_LOOK);
+  return [...ids.filter((id) => id > last), ...ids.filter((id) => id <= last)].slice(0, most);
 }
 
 async function lead(deps: RerouteDeps, way: Reroute, waiting: readonly string[], signal?: AbortSignal): Promise<void> {
