@@ -1,4 +1,5 @@
 /** Whether a pool's queue is full, checked before each request is received: a cheap hint, as the queue itself decides in the end. */
+import { shareReading } from '../streams/share-reading.ts';
 
 export interface Room {
   /** False if the queue cannot be asked. */
@@ -13,18 +14,11 @@ interface Reuse {
 
 /** @param look asks the queue; if it fails, the queue counts as not full @returns concurrent checks share one call of `look` */
 export function roomOver(look: (pool: string) => Promise<boolean>, { roomMs, fullMs }: Reuse): Room {
-  const answers = new Map<string, { readonly answer: Promise<boolean>; until: number }>();
-  return {
-    isFull(pool) {
-      const known = answers.get(pool);
-      if (known !== undefined && performance.now() < known.until) return known.answer;
-      const answer = look(pool).catch(() => false);
-      const begun = { answer, until: Number.POSITIVE_INFINITY };
-      answers.set(pool, begun);
-      void answer.then((isFull) => {
-        begun.until = performance.now() + (isFull ? fullMs : roomMs);
-      });
-      return answer;
-    },
-  };
+  const answers = new Map<string, () => Promise<boolean>>();
+  const ask = (pool: string) =>
+    shareReading(
+      () => look(pool).catch(() => false),
+      (isFull) => (isFull ? fullMs : roomMs),
+    );
+  return { isFull: (pool) => answers.getOrInsertComputed(pool, ask)() };
 }

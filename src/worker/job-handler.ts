@@ -11,17 +11,21 @@ import type { Slot } from '../exec/files/workspace.ts';
 import { finish } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import { outputKey } from '../objects/keys.ts';
-import { AccessDenied } from '../objects/store.ts';
+import { AccessDenied, Unreachable } from '../objects/store.ts';
 import { download, upload } from '../objects/transfer.ts';
 import { type ConversionResult, type ConvertDeps, convert, engineMissing, type SourceFile } from './convert.ts';
 import { MAX_OUTPUT_BYTES } from './judge.ts';
 import type { JobHandler } from './loop.ts';
-import { whileUnreachable } from './outage.ts';
+import { throughOutage } from './outage.ts';
 import { type PackedOutput, packOutput } from './output.ts';
 import { convertWithTool } from './run-tool.ts';
 
 /** Room for a ZIP's own bytes around parts that are each within their bound. */
 const MAX_DELIVERY_BYTES = MAX_OUTPUT_BYTES + (1 << 24);
+
+/** From one try of an upload to the next while the object store is away, ms. */
+const RETRY_MS = 2_000;
+const isUnreachable = (error: unknown): boolean => error instanceof Unreachable;
 
 /** How often a grant is renewed whose URLs the store refuses: the next may come from another replica. */
 const MOST_RENEWALS = 2;
@@ -44,7 +48,7 @@ export function jobHandler(deps: ConvertDeps): JobHandler {
     const context = { base, folder, password: grant.password, signal, onProgress, onConverted };
     const { result, delivery } = await runJob(deps, record, sources, context);
     onPhase('uploading');
-    const { sizeBytes, sha256 } = await whileUnreachable(signal, () =>
+    const { sizeBytes, sha256 } = await throughOutage(isUnreachable, { retryMs: RETRY_MS, signal }, () =>
       transfer(({ output }) => upload(delivery.path, output, MAX_DELIVERY_BYTES, signal)),
     );
 

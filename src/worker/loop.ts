@@ -16,6 +16,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { GaveWay, ownTimeMs, watchWaiters } from './give-way.ts';
 import type { EngineHealth } from './health.ts';
+import { throughOutage } from './outage.ts';
 import type { PoolSlots } from './pool-slots.ts';
 import type { WorkerSettings } from './settings.ts';
 
@@ -81,7 +82,6 @@ const EXTEND_MS = 3_000;
 const PULL_MS = 1_000;
 const BULK_FIRST_EVERY = 4;
 /** How long a worker with a job in hand waits for the store of records to come back, and how long between two tries, ms. */
-const OUTAGE_MS = 10 * 60_000;
 const RETRY_MS = 500;
 /** How long after its creation a job waits for a replica that can decrypt its password, ms: replicas are replaced one after the other. */
 const KEY_PATIENCE_MS = 10 * 60_000;
@@ -439,18 +439,9 @@ async function requestGrant({ grant, clock }: WorkerDeps, { id, createdAt }: Job
   }
 }
 
-/** Tries again while the job store is unreachable: work that is done must not be repeated, nor count against the file. A drain does not wait. */
-async function withRetry<T>(dropped: AbortSignal, write: () => Promise<T>): Promise<T> {
-  const until = performance.now() + OUTAGE_MS;
-  for (;;) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!isStoreUnreachable(error) || dropped.aborted || performance.now() > until) throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-  }
-}
+/** Tries again while the job store is unreachable. A drain does not wait. */
+const withRetry = <T>(dropped: AbortSignal, write: () => Promise<T>): Promise<T> =>
+  throughOutage((error) => isStoreUnreachable(error) && !dropped.aborted, { retryMs: RETRY_MS }, write);
 
 const isStoreUnreachable = (error: unknown): boolean => error instanceof Failure && error.code === 'OVERLOADED';
 

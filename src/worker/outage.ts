@@ -1,21 +1,28 @@
-/** What a worker does while the object store is away: what is converted is not converted again for that. */
+/** What a worker does while a store is away: work that is done must not be repeated for that, nor count against the file. */
 import { setTimeout } from 'node:timers/promises';
-import { Unreachable } from '../objects/store.ts';
 
-/** As long as the job store is waited for, ms. */
 const OUTAGE_MS = 10 * 60_000;
-/** Between two tries, ms. */
-const RETRY_MS = 2_000;
 
-/** Repeats `work` while the object store cannot be reached. A drain does not wait. @throws what `work` throws otherwise · AbortError */
-export async function whileUnreachable<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+interface Retries {
+  /** Between two tries, ms. */
+  readonly retryMs: number;
+  /** Ends the wait for the next try. */
+  readonly signal?: AbortSignal;
+}
+
+/** Repeats `work` while it fails by what is an outage. @throws what `work` throws otherwise, or still after ten minutes · AbortError */
+export async function throughOutage<T>(
+  isOutage: (error: unknown) => boolean,
+  { retryMs, signal }: Retries,
+  work: () => Promise<T>,
+): Promise<T> {
   const until = performance.now() + OUTAGE_MS;
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof Unreachable) || performance.now() > until) throw error;
+      if (!isOutage(error) || performance.now() > until) throw error;
     }
-    await setTimeout(RETRY_MS, undefined, { signal });
+    await setTimeout(retryMs, undefined, signal && { signal });
   }
 }

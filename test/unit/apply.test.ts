@@ -4,11 +4,12 @@ import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts'
 import { type ApplyDeps, apply } from '../../src/controller/pools/apply/apply.ts';
 import { templateOf } from '../../src/controller/pools/apply/template.ts';
 import { tokenBucket } from '../../src/controller/pools/apply/token-bucket.ts';
-import type { ObservedWorker, PoolAction } from '../../src/controller/pools/observation.ts';
+import type { PoolAction, WorkerState } from '../../src/controller/pools/observation.ts';
 import { liveJobs } from '../../src/controller/pools/observe/live-jobs.ts';
 import { NOTHING_OBSERVED } from '../../src/controller/pools/validate.ts';
 import type { Kube } from '../../src/kube/connection/connect.ts';
 import { KubeError } from '../../src/kube/connection/error.ts';
+import { observedWorker } from '../kit/observed.ts';
 
 const pool = ToolchainPool.parse({
   apiVersion: 'filemill.io/v1alpha1',
@@ -16,16 +17,7 @@ const pool = ToolchainPool.parse({
   metadata: { name: 'image', namespace: 'team', uid: 'pool-uid' },
   spec: { toolchain: 'image', image: 'filemill/image:test', capacity: 8, natsSecretRef: { name: 'nats' } },
 });
-const worker = (slot: number, state: ObservedWorker['state']): ObservedWorker => ({
-  name: `filemill-image-${slot}`,
-  uid: `uid-${slot}`,
-  slot,
-  pod: `filemill-image-${slot}-abcde`,
-  state,
-  current: true,
-  busyMs: 60_000,
-  guarded: false,
-});
+const worker = (slot: number, state: WorkerState) => observedWorker(slot, state, { busyMs: 60_000 });
 
 /** An API server that holds no Job and answers some calls with an error. */
 function scene(refuses: Partial<Record<'patch' | 'remove', KubeError>>) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Unreachable } from '../../src/objects/store.ts';
 import { MAX_OUTPUT_BYTES } from '../../src/worker/judge.ts';
-import { whileUnreachable } from '../../src/worker/outage.ts';
+import { throughOutage } from '../../src/worker/outage.ts';
 import { packOutput } from '../../src/worker/output.ts';
 
 let base: string;
@@ -46,17 +46,19 @@ it('ends with its job', async () => {
 });
 
 it('an upload is tried again while the store is away, but for a job that ends', async () => {
+  const isAway = (error: unknown) => error instanceof Unreachable;
+  const upload = <T>(signal: AbortSignal, work: () => Promise<T>) => throughOutage(isAway, { retryMs: 100, signal }, work);
   let tries = 0;
   const work = async () => {
     if (++tries < 2) throw new Unreachable('the store is away');
     return tries;
   };
-  expect(await whileUnreachable(options.signal, work)).toBe(2);
+  expect(await upload(options.signal, work)).toBe(2);
   const ended = new AbortController();
   const away = () => {
     ended.abort();
     return Promise.reject(new Unreachable('the store is away'));
   };
-  await expect(whileUnreachable(ended.signal, away)).rejects.toThrow(/abort/i);
-  await expect(whileUnreachable(options.signal, () => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
+  await expect(upload(ended.signal, away)).rejects.toThrow(/abort/i);
+  await expect(upload(options.signal, () => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
 });

@@ -4,6 +4,7 @@ import { decide, desired } from '../../src/controller/pools/decide/decide.ts';
 import { stabilisationWindow } from '../../src/controller/pools/decide/stabilisation.ts';
 import type { Observation, ObservedWorker, PoolAction, PoolScale, WorkerState } from '../../src/controller/pools/observation.ts';
 import { troubleOf } from '../../src/controller/pools/report/trouble.ts';
+import { observedWorker } from '../kit/observed.ts';
 
 const settings: PoolScale = {
   capacity: 10,
@@ -15,19 +16,8 @@ const settings: PoolScale = {
   slots: 1,
 };
 
-const worker = (slot: number, state: WorkerState = 'idle', change: Partial<ObservedWorker> = {}): ObservedWorker => ({
-  name: `filemill-image-${slot}`,
-  uid: `uid-${slot}`,
-  slot,
-  pod: `filemill-image-${slot}-abcde`,
-  state,
-  current: true,
-  busyMs: 0,
-  guarded: false,
-  ...change,
-});
 const workers = (count: number, state: WorkerState = 'idle', change: Partial<ObservedWorker> = {}) =>
-  Array.from({ length: count }, (_, slot) => worker(slot, state, change));
+  Array.from({ length: count }, (_, slot) => observedWorker(slot, state, change));
 
 const aPool = (change: Partial<Omit<Observation, 'pool'>> & { readonly pool?: Partial<PoolScale> } = {}): Observation => ({
   now: 1_000_000,
@@ -71,19 +61,22 @@ describe('a pool', () => {
     ],
     'that may have none gets none even so': [aPool({ enginesKnown: false, workers: [], pool: { standby: 0, capacity: 0 } }), []],
     'with a worker that no node takes makes no more': [
-      aPool({ ...load(10, 0, 5_000), workers: [worker(0, 'stuck', { trouble: unschedulable })] }),
+      aPool({ ...load(10, 0, 5_000), workers: [observedWorker(0, 'stuck', { trouble: unschedulable })] }),
       [],
     ],
     'with a worker that one node cannot start grows where others serve': [
-      aPool({ ...load(10, 0, 5_000), workers: [worker(0), worker(1), worker(2, 'stuck', { trouble: noImage })] }),
+      aPool({ ...load(10, 0, 5_000), workers: [observedWorker(0), observedWorker(1), observedWorker(2, 'stuck', { trouble: noImage })] }),
       ['create 7'],
     ],
     'with a container that one node cannot create grows where others serve': [
-      aPool({ ...load(10, 0, 5_000), workers: [worker(0, 'busy'), worker(1, 'stuck', { trouble: noContainer })] }),
+      aPool({ ...load(10, 0, 5_000), workers: [observedWorker(0, 'busy'), observedWorker(1, 'stuck', { trouble: noContainer })] }),
       ['create 8'],
     ],
     'with a worker that one node cannot start, and only older ones that serve, makes no more': [
-      aPool({ ...load(10, 0, 5_000), workers: [worker(0, 'idle', { current: false }), worker(1, 'stuck', { trouble: noImage })] }),
+      aPool({
+        ...load(10, 0, 5_000),
+        workers: [observedWorker(0, 'idle', { current: false }), observedWorker(1, 'stuck', { trouble: noImage })],
+      }),
       [],
     ],
     'whose workers all cannot start makes no more': [
@@ -91,32 +84,32 @@ describe('a pool', () => {
       [],
     ],
     'takes a worker from a node that has not started it in five minutes': [
-      aPool({ workers: [worker(0), worker(1, 'stuck', { trouble: noImage, stuckMs: 300_000 })] }),
+      aPool({ workers: [observedWorker(0), observedWorker(1, 'stuck', { trouble: noImage, stuckMs: 300_000 })] }),
       ['remove 1'],
     ],
     'grows meanwhile': [
-      aPool({ ...load(10, 0, 5_000), workers: [worker(0), worker(1, 'stuck', { trouble: noImage, stuckMs: 300_000 })] }),
+      aPool({ ...load(10, 0, 5_000), workers: [observedWorker(0), observedWorker(1, 'stuck', { trouble: noImage, stuckMs: 300_000 })] }),
       ['remove 1', 'create 8'],
     ],
     'takes it once where it shrinks, too': [
-      aPool({ workers: [worker(0), worker(1), worker(2, 'stuck', { trouble: noImage, stuckMs: 300_000 })] }),
+      aPool({ workers: [observedWorker(0), observedWorker(1), observedWorker(2, 'stuck', { trouble: noImage, stuckMs: 300_000 })] }),
       ['remove 2'],
     ],
     'takes its only worker from such a node, too': [
-      aPool({ workers: [worker(0, 'stuck', { trouble: noContainer, stuckMs: 300_000 })], pool: { standby: 1 } }),
+      aPool({ workers: [observedWorker(0, 'stuck', { trouble: noContainer, stuckMs: 300_000 })], pool: { standby: 1 } }),
       ['remove 0'],
     ],
     'leaves a worker that no node takes where it is': [
-      aPool({ workers: [worker(0, 'stuck', { trouble: unschedulable, stuckMs: 900_000 }), worker(1)] }),
+      aPool({ workers: [observedWorker(0, 'stuck', { trouble: unschedulable, stuckMs: 900_000 }), observedWorker(1)] }),
       [],
     ],
     'that is paused takes no worker from its node': [
-      aPool({ workers: [worker(0, 'stuck', { trouble: noImage, stuckMs: 900_000 })], pool: { paused: true } }),
+      aPool({ workers: [observedWorker(0, 'stuck', { trouble: noImage, stuckMs: 900_000 })], pool: { paused: true } }),
       [],
     ],
     'rolls no further while a node cannot start what replaces a worker': [
       aPool({
-        workers: [worker(0, 'idle', { current: false }), worker(1), worker(2, 'stuck', { trouble: noImage })],
+        workers: [observedWorker(0, 'idle', { current: false }), observedWorker(1), observedWorker(2, 'stuck', { trouble: noImage })],
         pool: { standby: 3 },
       }),
       [],
@@ -124,7 +117,7 @@ describe('a pool', () => {
     'whose new workers keep failing waits': [aPool({ ...load(10), workers: [], backOff: { until: 1_000_001, why: unschedulable } }), []],
     'sends one ahead when it has waited enough': [aPool({ workers: [], backOff: { until: 999_999, why: unschedulable } }), ['create 1']],
     'waits for the one that was sent ahead': [
-      aPool({ workers: [worker(0, 'starting')], backOff: { until: 999_999, why: unschedulable } }),
+      aPool({ workers: [observedWorker(0, 'starting')], backOff: { until: 999_999, why: unschedulable } }),
       [],
     ],
     'sends one ahead without load, to learn whether the trouble is over': [
@@ -132,19 +125,25 @@ describe('a pool', () => {
       ['create 1'],
     ],
     'counts those that start': [aPool({ workers: workers(2, 'starting') }), []],
-    'replaces those that leave, where there is room': [aPool({ workers: [worker(0, 'draining'), worker(1)] }), ['create 1']],
+    'replaces those that leave, where there is room': [
+      aPool({ workers: [observedWorker(0, 'draining'), observedWorker(1)] }),
+      ['create 1'],
+    ],
     'never has more than its capacity, leavers included': [
-      aPool({ ...load(100, 0, 5_000), workers: [...workers(8, 'busy'), worker(8, 'draining'), worker(9, 'leaving')] }),
+      aPool({ ...load(100, 0, 5_000), workers: [...workers(8, 'busy'), observedWorker(8, 'draining'), observedWorker(9, 'leaving')] }),
       [],
     ],
     'has a slot free as soon as a worker is lost': [
-      aPool({ ...load(100, 0, 5_000), workers: [...workers(9, 'busy'), worker(9, 'lost')] }),
+      aPool({ ...load(100, 0, 5_000), workers: [...workers(9, 'busy'), observedWorker(9, 'lost')] }),
       ['remove 9', 'create 1'],
     ],
-    'replaces a worker that fell silent, and waits for its return': [aPool({ workers: [worker(0, 'silent'), worker(1)] }), ['create 1']],
-    'removes what has succeeded': [aPool({ workers: [...workers(2), worker(2, 'succeeded')] }), ['remove 2']],
+    'replaces a worker that fell silent, and waits for its return': [
+      aPool({ workers: [observedWorker(0, 'silent'), observedWorker(1)] }),
+      ['create 1'],
+    ],
+    'removes what has succeeded': [aPool({ workers: [...workers(2), observedWorker(2, 'succeeded')] }), ['remove 2']],
     'keeps its three last failures': [
-      aPool({ workers: [...workers(2), ...[5, 9, 7, 8].map((at, index) => worker(2 + index, 'failed', { endedAt: at }))] }),
+      aPool({ workers: [...workers(2), ...[5, 9, 7, 8].map((at, index) => observedWorker(2 + index, 'failed', { endedAt: at }))] }),
       ['remove 2'],
     ],
     'that wanted more a moment ago does not shrink yet': [aPool({ workers: workers(3), history: [{ at: 990_000, desired: 3 }] }), []],
@@ -153,16 +152,16 @@ describe('a pool', () => {
       ['retire 3', 'retire 2'],
     ],
     'shrinks by those that never came up first': [
-      aPool({ workers: [worker(0, 'stuck', { trouble: unschedulable }), worker(1), worker(2)] }),
+      aPool({ workers: [observedWorker(0, 'stuck', { trouble: unschedulable }), observedWorker(1), observedWorker(2)] }),
       ['remove 0'],
     ],
     'never retires a busy worker for want of load': [aPool({ ...load(0, 1), workers: workers(5, 'busy') }), []],
     'drained to no capacity lets all of them go when they have finished': [
-      aPool({ ...load(0, 1), workers: [worker(0, 'busy'), worker(1)], pool: { capacity: 0, standby: 0 } }),
+      aPool({ ...load(0, 1), workers: [observedWorker(0, 'busy'), observedWorker(1)], pool: { capacity: 0, standby: 0 } }),
       ['retire 1', 'retire 0'],
     ],
     'drained to no capacity asks the busy ones too': [
-      aPool({ ...load(0, 1), workers: [worker(0, 'busy')], pool: { capacity: 0, standby: 0 } }),
+      aPool({ ...load(0, 1), workers: [observedWorker(0, 'busy')], pool: { capacity: 0, standby: 0 } }),
       ['retire 0'],
     ],
     'rolls one idle worker of an older template at a time': [aPool({ workers: workers(2, 'idle', { current: false }) }), ['retire 0']],
@@ -171,16 +170,22 @@ describe('a pool', () => {
       ['retire 0', 'retire 1'],
     ],
     'waits for the new ones to come up before it rolls on': [
-      aPool({ workers: [worker(0, 'idle', { current: false }), worker(1, 'starting')] }),
+      aPool({ workers: [observedWorker(0, 'idle', { current: false }), observedWorker(1, 'starting')] }),
       [],
     ],
-    'grows before it rolls': [aPool({ ...load(10), workers: [worker(0, 'idle', { current: false }), worker(1)] }), ['create 1']],
+    'grows before it rolls': [
+      aPool({ ...load(10), workers: [observedWorker(0, 'idle', { current: false }), observedWorker(1)] }),
+      ['create 1'],
+    ],
     'rolls idle workers before busy ones': [
-      aPool({ ...load(0, 1), workers: [worker(0, 'busy', { current: false }), worker(1, 'idle', { current: false }), worker(2)] }),
+      aPool({
+        ...load(0, 1),
+        workers: [observedWorker(0, 'busy', { current: false }), observedWorker(1, 'idle', { current: false }), observedWorker(2)],
+      }),
       ['retire 1'],
     ],
     'rolls busy ones when no idle one is left, and they finish first': [
-      aPool({ ...load(0, 1), workers: [worker(0, 'busy', { current: false }), worker(1), worker(2)] }),
+      aPool({ ...load(0, 1), workers: [observedWorker(0, 'busy', { current: false }), observedWorker(1), observedWorker(2)] }),
       ['retire 0'],
     ],
     'does not roll away what works while the new template fails': [
@@ -188,17 +193,25 @@ describe('a pool', () => {
       [],
     ],
     'makes again what an older template could not bring up': [
-      aPool({ workers: [worker(0, 'stuck', { current: false, trouble: unschedulable }), worker(1)] }),
+      aPool({ workers: [observedWorker(0, 'stuck', { current: false, trouble: unschedulable }), observedWorker(1)] }),
       ['remove 0'],
     ],
     'guards a worker that has been busy for long': [
       aPool({
         ...load(0, 2),
-        workers: [worker(0, 'busy', { busyMs: 10_001 }), worker(1, 'busy', { busyMs: 9_999 }), worker(2), worker(3)],
+        workers: [
+          observedWorker(0, 'busy', { busyMs: 10_001 }),
+          observedWorker(1, 'busy', { busyMs: 9_999 }),
+          observedWorker(2),
+          observedWorker(3),
+        ],
       }),
       ['guard 0 on'],
     ],
-    'guards it no more when it is idle': [aPool({ workers: [worker(0, 'idle', { guarded: true }), worker(1)] }), ['guard 0 off']],
+    'guards it no more when it is idle': [
+      aPool({ workers: [observedWorker(0, 'idle', { guarded: true }), observedWorker(1)] }),
+      ['guard 0 off'],
+    ],
   };
   for (const [sentence, [seen, actions]] of Object.entries(cases)) it(sentence, () => expect(said(decide(seen).actions)).toEqual(actions));
 
@@ -215,13 +228,13 @@ describe('a pool', () => {
   it('says why it is held', () => {
     expect(decide(aPool({ demand: undefined })).hold).toBe('QueueUnknown');
     expect(decide(aPool({ pool: { paused: true } })).hold).toBe('Paused');
-    expect(decide(aPool({ workers: [worker(0, 'stuck', { trouble: unschedulable })] })).hold).toEqual(unschedulable);
+    expect(decide(aPool({ workers: [observedWorker(0, 'stuck', { trouble: unschedulable })] })).hold).toEqual(unschedulable);
   });
 
   it('is in trouble without a hold while one node alone cannot start a worker', () => {
-    const observed = aPool({ workers: [worker(0), worker(1, 'stuck', { trouble: noImage })] });
+    const observed = aPool({ workers: [observedWorker(0), observedWorker(1, 'stuck', { trouble: noImage })] });
     expect([decide(observed).hold, troubleOf(observed, decide(observed))]).toEqual([undefined, noImage]);
-    expect(decide(aPool({ workers: [worker(1, 'stuck', { trouble: noImage })] })).hold).toEqual(noImage);
+    expect(decide(aPool({ workers: [observedWorker(1, 'stuck', { trouble: noImage })] })).hold).toEqual(noImage);
   });
 
   it('is never asked to have more than its capacity, whatever is seen', () => {
@@ -244,7 +257,7 @@ describe('a pool', () => {
       for (const second of states.slice(index))
         for (const third of states)
           for (const pending of [0, 1, 50, 5_000]) {
-            const there = Array.from({ length: 12 }, (_, slot) => worker(slot, [first, second, third][slot % 3] as WorkerState));
+            const there = Array.from({ length: 12 }, (_, slot) => observedWorker(slot, [first, second, third][slot % 3] as WorkerState));
             const { actions } = decide(aPool({ ...load(pending, 3, 20_000), workers: there }));
             const made = actions.reduce((sum, action) => sum + (action.do === 'create' ? action.count : 0), 0);
             const live = there.filter(({ state }) => !dead.has(state)).length;

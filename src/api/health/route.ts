@@ -4,6 +4,7 @@ import { type EngineRole, engineRoles } from '../../contracts/toolchains.ts';
 import { Failure } from '../../errors.ts';
 import type { StorageUse } from '../../objects/watch.ts';
 import type { Pool } from '../../pools/registry.ts';
+import { shareReading } from '../../streams/share-reading.ts';
 import type { ApiDeps } from '../deps.ts';
 
 interface EngineHealth {
@@ -27,7 +28,7 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const startedAt = clock();
 
   const listPools = async () => [...(await declared()), ...(await gone())];
-  const sharedPools = shareReading(listPools, (seen) => seen.every(({ depth }) => depth !== undefined));
+  const sharedPools = shareReading(listPools, (seen) => (seen.every(({ depth }) => depth !== undefined) ? KEPT_MS : 0));
   /** Removed pools, as long as orders wait or are held there. */
   const gone = async () => {
     const seen = [...(deps.removedPools ?? [])].map(async ([pool, { workers }]) => {
@@ -128,24 +129,6 @@ const devicesOf = (pools: readonly Pool[]) => {
   const found = pools.flatMap(({ name, devices }) => (devices === undefined ? [] : [[name, devices] as const]));
   return found.length === 0 ? {} : { devices: Object.fromEntries(found) };
 };
-
-/** @returns the reading in progress, or the last one while it is kept @param isWhole whether to keep what was read */
-function shareReading<T>(read: () => Promise<T>, isWhole: (found: T) => boolean): () => Promise<T> {
-  let latest: { readonly reading: Promise<T>; until: number } | undefined;
-  return () => {
-    if (latest !== undefined && performance.now() < latest.until) return latest.reading;
-    const begun = { reading: read(), until: Number.POSITIVE_INFINITY };
-    latest = begun;
-    const keep = (forMs: number) => {
-      begun.until = performance.now() + forMs;
-    };
-    begun.reading.then(
-      (found) => keep(isWhole(found) ? KEPT_MS : 0),
-      () => keep(0),
-    );
-    return begun.reading;
-  };
-}
 
 /** @returns undefined where the store does not answer in time: health is queried when things go wrong */
 async function soon<T>(asked: Promise<T>): Promise<T | undefined> {
