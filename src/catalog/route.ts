@@ -58,7 +58,7 @@ interface Pairs {
   from(source: string): ReadonlyMap<string, Pair> | undefined;
 }
 
-/** The cheapest way to a target, where no options are given. There are tens of thousands: the hops of one are put together when it is asked for. */
+/** The cheapest way to a target, without options. A table has tens of thousands of ways: `find` joins the hops of the one that it returns. */
 interface Way {
   readonly toolchain: Toolchain;
   readonly cost: number;

@@ -24,8 +24,8 @@ export interface JobTurns {
 }
 
 /**
- * An admission takes milliseconds; a slow source keeps it for 2.5 s. Those that wait are woken one after the other, and look by themselves only in
- * case that one was woken in vain: the more wait, the less often, ms.
+ * An admission takes milliseconds; a slow source keeps it for 2.5 s. The end of a turn wakes one resource. Each one also asks again by itself, in
+ * case that the woken one does not take its turn: after this time for each resource that waits, ms.
  */
 const EACH_WAITS_MS = 200;
 const LONGEST_WAIT_MS = 3_000;

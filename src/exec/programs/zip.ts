@@ -13,7 +13,7 @@ export const DEFLATED = 8;
 
 export interface ZipEntry {
   readonly name: string;
-  /** `STORED` or `DEFLATED`; another one where they are asked for. */
+  /** `STORED` or `DEFLATED`; with `others`, any method. */
   readonly method: number;
   readonly isEncrypted: boolean;
   /** As it is packed. */
