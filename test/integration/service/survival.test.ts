@@ -10,6 +10,7 @@ import { MAX_CLAIMS } from '../../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../../src/jobs/record.ts';
 import { openJobs } from '../../../src/jobs/sqlite/jobs.ts';
 import { outputKey } from '../../../src/objects/keys.ts';
+import { within } from '../../../src/streams/deadline.ts';
 import { collect } from '../../conformance/samples.ts';
 import { seeded } from '../../kit/bytes.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
@@ -30,6 +31,9 @@ const AIMED = PHASES.flatMap((phase) => [1, 2 + upTo(2), 4 + upTo(3)].slice(0, r
 const EACH = 7;
 /** And these at any time at all, ms after the server serves. */
 const BLIND = Array.from({ length: rounds(4, 2, 1) }, () => 100 + upTo(1_500));
+
+/** In which every server has come to where it is killed, ms. */
+const KILLED_MS = 60_000;
 
 type Colour = readonly [number, number, number];
 interface Sent {
@@ -133,7 +137,12 @@ describe(`a server that is killed ${AIMED.length + BLIND.length} times (SEED=${s
       const url = await serving;
       if (!aimed) setTimeout(() => child.kill('SIGKILL'), kill);
       if (url !== undefined) await send(url, EACH);
-      await ended;
+      await within(
+        KILLED_MS,
+        undefined,
+        () => new Error(`the server was not killed: ${kill}`),
+        () => ended,
+      );
       expect(child.signalCode).toBe('SIGKILL');
       learn(lines);
     }
