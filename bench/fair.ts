@@ -51,7 +51,7 @@ async function measure(what: string, { jobs, queue }: Stores): Promise<void> {
       sources: [{ part: 0, sizeBytes: 1, format: 'png' }],
       target: { format: 'jpg', extension: 'jpg' },
     };
-    await enqueue({ jobs, queue, pools: new Map() }, { stored: await jobs.create(record), isQueued: false }, client);
+    await enqueue({ jobs, queue, pools: new Map(), clock: Date.now }, { stored: await jobs.create(record), isQueued: false }, client);
   };
   // As they come: each client's one after the other, all clients at once.
   const crowd = Array.from({ length: CLIENTS }, async (_, client) => {

@@ -8,6 +8,7 @@ import { ownedInputs } from '../../src/api/intake/inputs.ts';
 import { createJobs, enqueueAll } from '../../src/api/submit/enqueue.ts';
 import { Failure } from '../../src/errors.ts';
 import { BATCH_VERSION, type BatchRecord, type BatchStore } from '../../src/jobs/batch.ts';
+import { isLeaving } from '../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import { openBatches } from '../../src/jobs/sqlite/batches.ts';
 import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
@@ -98,6 +99,24 @@ describe('a job', () => {
     const record = await submit(stores(), aRecord({ pool: 'a' }));
     expect(await records()).toEqual([record]);
     expect([record.pool, await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual(['b', false, true]);
+  });
+
+  it('can be found at every moment of its way to another pool', async () => {
+    await fill('a');
+    const found: (JobRecord | undefined)[] = [];
+    const looked =
+      <A extends unknown[], T>(write: (...args: A) => Promise<T>) =>
+      async (...args: A): Promise<T> => {
+        found.push((await jobs.get(created.id))?.record);
+        return write(...args);
+      };
+    const created = aRecord({ pool: 'a' });
+    const deps = { ...stores(), jobs: { ...jobs, update: looked(jobs.update), move: looked(jobs.move), remove: looked(jobs.remove) } };
+    const record = await submit(deps, created);
+    expect(found.map((each) => each?.id)).toEqual(found.map(() => created.id));
+    // A process that dies before the second of these leaves what upkeep moves on.
+    expect(found.map((each) => each && isLeaving(each))).toEqual([false, true]);
+    expect([record.pool, await queue.has('b', record.id)]).toEqual(['b', true]);
   });
 
   it('is refused where none has room, and nothing of it is left', async () => {

@@ -5,9 +5,8 @@ import { Missing, TooLarge } from '../../objects/store.ts';
 import { onAbort } from '../../streams/abort.ts';
 import { mapConcurrently } from '../../streams/concurrency.ts';
 import type { ApiDeps } from '../deps.ts';
-import { readFields } from './fields.ts';
 import { removeAfterFailure } from './inputs.ts';
-import { type Received, type ReceivedFile, type ReceiveOptions, receive } from './receive.ts';
+import type { Received, ReceivedFile, ReceiveOptions } from './receive.ts';
 import { storeSampled } from './store-sampled.ts';
 
 type Kind = 'url' | 'upload';
@@ -20,14 +19,6 @@ export const REFERENCE_FIELDS: readonly string[] = [ONE, SEVERAL].flatMap(Object
 
 /** Files of one request that are fetched or copied at a time. */
 export const FILES_AT_ONCE = 3;
-
-/** A form, or fields alone, which may name files. @throws Failure as `receive` and `readFields` do; then nothing is stored */
-export async function receiveOrNamed({ objects, settings }: ApiDeps, { raw }: FastifyRequest, wanted: ReceiveOptions): Promise<Received> {
-  const fields = await readFields(raw, settings);
-  return fields === undefined
-    ? receive(raw, wanted, objects, settings)
-    : { fields, files: [], count: 0, contentType: raw.headers['content-type'] };
-}
 
 /** What a request names instead of sending it. */
 interface Named {

@@ -2,7 +2,7 @@
 import { ORDER_VERSION, SMALL_ORDER_BYTES } from '../../contracts/messages/order.ts';
 import { Failure } from '../../errors.ts';
 import type { BatchRecord } from '../../jobs/batch.ts';
-import { isFetching } from '../../jobs/lifecycle.ts';
+import { isFetching, leave } from '../../jobs/lifecycle.ts';
 import { type JobRecord, sourceBytes } from '../../jobs/record.ts';
 import type { Stored } from '../../jobs/store.ts';
 import { equivalentPools } from '../../pools/registry.ts';
@@ -74,10 +74,10 @@ async function takeBack(deps: Deps, { stored: { record, revision }, isQueued }: 
  * @returns the record as it is stored then: in another pool where its own had no room
  * @throws Failure `OVERLOADED` where every queue is full
  */
-export async function enqueue(deps: Pick<Deps, 'jobs' | 'queue' | 'pools'>, job: Job, client: string): Promise<JobRecord> {
+export async function enqueue(deps: Pick<Deps, 'jobs' | 'queue' | 'pools' | 'clock'>, job: Job, client: string): Promise<JobRecord> {
   const { pool: own } = job.stored.record;
   for (const pool of equivalentPools(deps.pools, own)) {
-    if (pool !== job.stored.record.pool) job.stored = await moveTo(deps, job.stored, pool);
+    if (pool !== job.stored.record.pool) await moveTo(deps, job, pool);
     job.isQueued = await publish(deps, job.stored.record, client);
     if (job.isQueued) return job.stored.record;
   }
@@ -86,7 +86,7 @@ export async function enqueue(deps: Pick<Deps, 'jobs' | 'queue' | 'pools'>, job:
 
 /** The same for all jobs of a request. One that has ended already gets no order. */
 export async function enqueueAll(
-  deps: Pick<Deps, 'jobs' | 'queue' | 'pools'>,
+  deps: Pick<Deps, 'jobs' | 'queue' | 'pools' | 'clock'>,
   { jobs }: Pick<CreatedJobs, 'jobs'>,
   client: string,
 ): Promise<readonly JobRecord[]> {
@@ -95,10 +95,12 @@ export async function enqueueAll(
   return records;
 }
 
-/** A record is stored under its pool: to change the pool, it is removed and created again. */
-async function moveTo({ jobs }: Pick<Deps, 'jobs'>, { record, revision }: Stored, pool: string): Promise<Stored> {
-  await jobs.remove(record.id, revision);
-  return jobs.create({ ...record, pool });
+/** A record is stored under its pool. It is found at every moment of its move, which upkeep completes where this process dies. */
+async function moveTo({ jobs, clock }: Pick<Deps, 'jobs' | 'clock'>, job: Job, pool: string): Promise<void> {
+  const left = leave(job.stored.record, pool, clock());
+  if (left === undefined) throw new Error('a job that is not queued has no other pool to go to');
+  job.stored = await jobs.update(left, job.stored.revision);
+  job.stored = await jobs.move(job.stored.record, job.stored.revision);
 }
 
 /** @returns whether there was room */

@@ -1,9 +1,10 @@
 /** A REST request as a source: a form, or fields alone that name files by URL or upload id; or the URL of a web page. */
 import type { FastifyRequest } from 'fastify';
 import type { ApiDeps } from '../deps.ts';
+import { readFields } from '../intake/fields.ts';
 import { receivePage } from '../intake/page.ts';
-import type { ReceiveOptions } from '../intake/receive.ts';
-import { bringUploads, namedIn, receiveOrNamed, withoutField } from '../intake/references.ts';
+import { type Received, type ReceiveOptions, receive } from '../intake/receive.ts';
+import { bringUploads, namedIn, withoutField } from '../intake/references.ts';
 import { prefersAsync } from './answer.ts';
 import { checkCapacity } from './capacity.ts';
 import type { Fetches } from './fetches.ts';
@@ -23,7 +24,7 @@ export function formSource(deps: ApiDeps, request: FastifyRequest, fetches: Fetc
     receive: (isRepeated) =>
       takesPage
         ? receivePage(deps, request, wanted)
-        : receiveOrNamed(deps, request, { ...wanted, check: checksCapacity && !isRepeated ? checkCapacity(deps) : undefined }),
+        : receiveForm(deps, request, { ...wanted, check: checksCapacity && !isRepeated ? checkCapacity(deps) : undefined }),
     async bring(sent, check) {
       const named = takesPage ? undefined : namedIn(deps, sent, wanted);
       if (named === undefined) return sent;
@@ -35,6 +36,14 @@ export function formSource(deps: ApiDeps, request: FastifyRequest, fetches: Fetc
       return { fields, count, files: named.values.map((url, part) => ({ part, url })), fetches, beforeAnswer };
     },
   };
+}
+
+/** A form, or fields alone, which may name files. @throws Failure as `receive` and `readFields` do; then nothing is stored */
+async function receiveForm({ objects, settings }: ApiDeps, { raw }: FastifyRequest, wanted: ReceiveOptions): Promise<Received> {
+  const fields = await readFields(raw, settings);
+  return fields === undefined
+    ? receive(raw, wanted, objects, settings)
+    : { fields, files: [], count: 0, contentType: raw.headers['content-type'] };
 }
 
 /** @returns what the work returns; undefined where the client is to be answered before */

@@ -54,8 +54,8 @@ async function enter<T>(
 
   // Plan
   const planned = planJobs(deps, ids, work, brought);
-  // The first was admitted with the request.
-  await share.enlarge(planned.ids.filter((job) => job !== ids.jobOf(0)));
+  // One job was admitted with the request, whichever part of a form it is.
+  await share.enlarge(planned.ids.slice(1));
 
   // Validate
   const valid = await planned.validate();

@@ -151,6 +151,17 @@ it('GET /api/v1/limits shows what was used, and uses nothing', async () => {
   });
 });
 
+it('counts the files of a batch, and no field that a browser left empty before them', async () => {
+  const service = await serve();
+  const form = new FormData();
+  form.append('files[]', new Blob([]), '');
+  for (const name of ['a.png', 'b.png']) form.append('files[]', new Blob([new Uint8Array(DOT.bytes)]), name);
+  form.append('to_format', 'jpg');
+  const answer = await fetch(`${service.url}/api/v1/batch`, { method: 'POST', body: form, headers: { prefer: 'respond-async' } });
+  expect(await readAnswer(answer)).toMatchObject({ status: 200, data: { jobs: [{}, {}] } });
+  expect(await limitsOf(service)).toMatchObject({ tiers: { daily: { used: 2 }, hourly: { used: 1 } } });
+});
+
 it('a second request within the second is told when to come back, and then welcome', async () => {
   const service = await serve();
   await send(service);
