@@ -1,6 +1,7 @@
 /** Our own programs as JavaScript: made once, and again when a source changes. */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -16,6 +17,14 @@ beforeEach(() => {
   symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
 });
 afterEach(() => rmSync(checkout, { recursive: true }));
+
+/** A service that has started, and stays. */
+const OTHER = `
+  import { stage } from './src/exec/confine/stage.ts';
+  const { CHECKOUT } = process.env;
+  process.stdout.write((await stage(CHECKOUT, process.execPath, CHECKOUT + '/work')).pathOf('merge.ts'));
+  setInterval(() => {}, 1_000);
+`;
 
 const staged = () => stage(checkout, process.execPath, join(checkout, 'work'));
 const made = () => readdirSync(join(checkout, '.cache/programs'));
@@ -37,6 +46,23 @@ it('does what the source says, with all that it imports', async () => {
     const { stderr } = spawnSync(node, [pathOf(program)], { cwd: checkout, input: '', encoding: 'utf8', timeout: 10_000 });
     expect(stderr, program).not.toMatch(/ERR_MODULE_NOT_FOUND|SyntaxError|ERR_UNKNOWN_FILE_EXTENSION/);
   }
+});
+
+it('leaves what another process uses, for as long as that runs', async () => {
+  const other = spawn(process.execPath, ['--input-type=module', '-e', OTHER], { cwd: root, env: { ...process.env, CHECKOUT: checkout } });
+  try {
+    const used = String((await once(other.stdout, 'data'))[0]);
+    appendFileSync(join(checkout, 'src/exec/programs/merge.ts'), '// edited\n');
+    await staged();
+    expect(existsSync(used)).toBe(true);
+    expect(made()).toHaveLength(2);
+  } finally {
+    other.kill('SIGKILL');
+    await once(other, 'exit');
+  }
+  appendFileSync(join(checkout, 'src/exec/programs/merge.ts'), '// edited once more\n');
+  await staged();
+  expect(made()).toHaveLength(1);
 });
 
 it('follows an edit, and leaves nothing of what was before', async () => {

@@ -1,6 +1,6 @@
 /** Makes our own programs ready to be started by the slots' users: as JavaScript, where these users can read it. */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { basename, dirname, join, sep } from 'node:path';
@@ -100,12 +100,16 @@ export async function compile(checkout: string, into: string): Promise<void> {
 }
 
 /**
- * A folder in `home` for what a stamp stands for, made once however many processes ask for it at a time; it takes the place of older ones.
+ * A folder in `home` for what a stamp stands for, made once however many processes ask for it at a time. It takes the place of older ones,
+ * but for those that other processes still use: a service goes on while a command of an updated checkout runs.
  * @param fill is given an empty folder
  */
 async function publish(home: string, stamp: string, fill: (fresh: string) => Promise<void>): Promise<string> {
   const path = join(home, stamp);
-  if (await isThere(path)) return path;
+  if (await isThere(path)) {
+    noteUse(path);
+    return path;
+  }
   await mkdir(home, { recursive: true });
   const older = await readdir(home);
   const fresh = await mkdtemp(join(home, FRESH));
@@ -117,9 +121,46 @@ async function publish(home: string, stamp: string, fill: (fresh: string) => Pro
     // Another process was faster.
     if (!(await isThere(path))) throw error;
   });
-  for (const name of older)
-    if (name !== stamp && !(await isBeingMade(join(home, name)))) await rm(join(home, name), { recursive: true, force: true });
+  noteUse(path);
+  for (const name of older.filter((each) => each !== stamp)) {
+    const old = join(home, name);
+    if (!isUsed(old) && !(await isBeingMade(old))) await rm(old, { recursive: true, force: true });
+  }
   return path;
+}
+
+/** In a version's folder, a file for each process that uses it, named by its id. */
+const USERS = '.used-by';
+const noted = new Set<string>();
+
+function noteUse(path: string): void {
+  if (noted.has(path)) return;
+  const note = join(path, USERS, String(process.pid));
+  try {
+    mkdirSync(dirname(note), { recursive: true });
+    writeFileSync(note, '');
+  } catch (error) {
+    // Another user's checkout: its owner is told nothing of us, as before.
+    unlessUnwritable(error);
+    return;
+  }
+  noted.add(path);
+  process.once('exit', () => rmSync(note, { force: true }));
+}
+
+/** This process uses what it asked for last. The note of one that was killed says nothing. */
+function isUsed(path: string): boolean {
+  const users = existsSync(join(path, USERS)) ? readdirSync(join(path, USERS)).map(Number) : [];
+  return users.some((pid) => pid !== process.pid && isRunning(pid));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 const FRESH = 'fresh-';
