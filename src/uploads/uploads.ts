@@ -8,7 +8,7 @@ import { Missing, type ObjectStore, TooLarge } from '../objects/store.ts';
 import { Joined } from '../streams/joined.ts';
 import { partKey } from './keys.ts';
 import type { UploadSettings } from './settings.ts';
-import { MAX_PARTS, type StoredUpload, UPLOAD_VERSION, type UploadRecord, type UploadStore } from './store.ts';
+import { MAX_PARTS, type StoredUpload, UPLOAD_VERSION, type UploadBounds, type UploadRecord, type UploadStore } from './store.ts';
 
 /** A long request is stored in parts of this size or duration, so that a crash or an expiry loses only the last: bytes, and ms. */
 const PART_BYTES = 16 * 1024 * 1024;
@@ -36,6 +36,8 @@ export interface NewUpload {
 }
 
 export interface Uploads {
+  /** @param multiple how many clients this one stands for @returns undefined where uploads are not limited */
+  roomFor(multiple: number): Omit<UploadBounds, 'now'> | undefined;
   /** @throws Exceeded */
   begin(upload: NewUpload): Promise<UploadRecord>;
   /** @throws Failure `UPLOAD_NOT_FOUND`, also for one that has expired */
@@ -69,6 +71,9 @@ export function uploadsOver(
   isLimited = true,
 ): Uploads {
   const appending = new Set<Promise<unknown>>();
+  const { maxPerClient, maxBytesPerClient } = settings;
+  const roomFor: Uploads['roomFor'] = (multiple) =>
+    isLimited ? { uploads: maxPerClient * multiple, bytes: maxBytesPerClient * multiple } : undefined;
 
   const load = async (id: string): Promise<StoredUpload> => {
     const stored = uploadIdPattern.test(id) ? await store.get(id) : undefined;
@@ -152,6 +157,8 @@ export function uploadsOver(
   }
 
   return {
+    roomFor,
+
     async begin({ id, client, sizeBytes, filename, metadata }) {
       const now = clock();
       const record: UploadRecord = {
@@ -166,10 +173,8 @@ export function uploadsOver(
         createdAt: now,
         expiresAt: now + settings.idleMs,
       };
-      const { maxPerClient, maxBytesPerClient } = settings;
-      const { multiple } = client;
-      const bounds = isLimited ? { uploads: maxPerClient * multiple, bytes: maxBytesPerClient * multiple, now } : undefined;
-      return (await store.create(sizeBytes === 0 ? withParts(record, []) : record, bounds)).record;
+      const room = roomFor(client.multiple);
+      return (await store.create(sizeBytes === 0 ? withParts(record, []) : record, room && { ...room, now })).record;
     },
 
     find: async (id) => (await load(id)).record,

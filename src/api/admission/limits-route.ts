@@ -1,4 +1,4 @@
-/** `GET /api/v1/limits`: what the caller has used, and what is left. */
+/** `GET /api/v1/limits`: what the caller has used, what is left, and how large its files may be. */
 import type { FastifyInstance } from 'fastify';
 import type { LimitShare } from '../../limits/usage.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -8,6 +8,8 @@ export function limitsRoute(app: FastifyInstance, deps: ApiDeps): void {
   app.get('/api/v1/limits', { config: { costs: 'nothing' } }, async (request) => {
     const client = clientOf(deps, request);
     const usage = await deps.limits.limiter.usage(client);
+    const { maxFileBytes, maxBatchFiles } = deps.settings;
+    const room = deps.uploads.roomFor(client.multiple);
     const { banExpiresAt, rejectionsLastHour, daily, hourly, cooldown, mcp, ai } = usage;
     return {
       data: {
@@ -19,6 +21,12 @@ export function limitsRoute(app: FastifyInstance, deps: ApiDeps): void {
         tiers: {
           ...Object.fromEntries(Object.entries({ daily, hourly, cooldown, mcp }).map(([tier, share]) => [tier, shown(share)])),
           ai: Object.fromEntries(Object.entries(ai).map(([slug, share]) => [slug, shown(share)])),
+        },
+        files: {
+          max_bytes: maxFileBytes,
+          max_batch_files: maxBatchFiles,
+          max_uploads: room?.uploads ?? null,
+          max_upload_bytes: room?.bytes ?? null,
         },
       },
     };

@@ -148,6 +148,7 @@ it('GET /api/v1/limits shows what was used, and uses nothing', async () => {
       mcp: { limit: 1000, used: 0, remaining: 1000, reset_seconds: 86_400 },
       ai: expect.objectContaining({ 'upscale-image': { limit: 50, used: 0, remaining: 50, reset_seconds: 86_400 } }),
     },
+    files: { max_bytes: 209_715_200, max_batch_files: 20, max_uploads: 20, max_upload_bytes: 2_147_483_648 },
   });
 });
 

@@ -484,6 +484,23 @@ describe('limits', () => {
     await visited.close();
   });
 
+  it('are those of this service, also where it takes fewer files than most', async () => {
+    const service = await startService({ api: { maxBatchFiles: 2 }, uploads: { maxPerClient: 3 } });
+    const source = await readFile(await picture(ground.folder, 'few.png', ['-resize', '40x30!']));
+    const visited = await visit(ground.browser, service.url);
+    const { page } = visited;
+    const names = Array.from({ length: 5 }, (_, n) => `few-${n}.png`);
+    await filesOf(page).setInputFiles(names.map((name) => ({ name, mimeType: 'image/png', buffer: source })));
+    await start(page);
+    await untilStates(
+      page,
+      names.map(() => 'done'),
+    );
+    nothingOdd(visited);
+    await visited.close();
+    await service.stop();
+  });
+
   it('of one tool keep its files where they are, and hold up nothing else', async () => {
     const service = await startService({ limits: { cooldownMs: 0, ai: { 'upscale-image': 1 } } });
     const source = await readFile(await picture(ground.folder, 'turn.png', ['-resize', '40x30!']));

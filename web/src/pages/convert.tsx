@@ -9,7 +9,8 @@ import { AsRequest, type Request } from '../parts/request.tsx';
 import { Targets } from '../parts/targets.tsx';
 import { TaskList } from '../parts/task-list.tsx';
 import { t } from '../words/words.ts';
-import { MOST_FILES } from '../work/limits.ts';
+import { bounds } from '../work/limits.ts';
+import { askLimits } from '../work/line.ts';
 import { fieldsOf, wantOf } from '../work/orders.ts';
 import { isActive, pieceOf, start, type Task, taskOf } from '../work/tasks.ts';
 
@@ -32,6 +33,8 @@ async function add(given: readonly (File | string)[]): Promise<void> {
     });
   });
   tasks.value = [...tasks.value, ...fresh];
+  // How many of them one request may have.
+  if (tasks.value.length > 1) void askLimits();
 }
 
 /** What asks for all of them: those that are alike by one request, as many as it may have. */
@@ -40,8 +43,9 @@ function requestsFor(open: readonly Task[]): readonly Request[] {
     const isFile = task.pieces.value[0]?.file !== undefined;
     return JSON.stringify([isFile, wantOf(task, fieldsFor(task))]);
   });
+  const most = bounds.value.max_batch_files;
   return [...alike.values()].flatMap((tasks) =>
-    Array.from({ length: Math.ceil(tasks.length / MOST_FILES) }, (_, n) => requestFor(tasks.slice(n * MOST_FILES, (n + 1) * MOST_FILES))),
+    Array.from({ length: Math.ceil(tasks.length / most) }, (_, n) => requestFor(tasks.slice(n * most, (n + 1) * most))),
   );
 }
 

@@ -1,4 +1,5 @@
 /** What the service's limits leave this client, and what is worth sending then. */
+import { signal } from '@preact/signals';
 
 interface Tier {
   readonly remaining: number;
@@ -9,7 +10,17 @@ export interface Limits {
   readonly banned: boolean;
   readonly ban_expires_at: string | null;
   readonly tiers: Readonly<{ daily: Tier; hourly: Tier; cooldown: Tier; ai: Readonly<Record<string, Tier>> }>;
+  readonly files: FileBounds;
 }
+interface FileBounds {
+  readonly max_batch_files: number;
+  /** What the service holds of one client; null: no limit. */
+  readonly max_uploads: number | null;
+  readonly max_upload_bytes: number | null;
+}
+
+/** Those of this service, once it was asked; until then those of most (`api` and `uploads` in docs/configuration.md). */
+export const bounds = signal<FileBounds>({ max_batch_files: 20, max_uploads: 20, max_upload_bytes: 2 ** 31 });
 
 const bannedFor = ({ banned, ban_expires_at: until }: Limits): number => (banned && until !== null ? Date.parse(until) - Date.now() : 0);
 /** @param taken of what remains, by requests that are on their way */
@@ -37,18 +48,17 @@ export function waitToUpload(limits: Limits, tool: string | undefined, before: r
   return Math.max(0, bannedFor(limits), until(daily, before.length), until(hourly, requests), ...own);
 }
 
-/** Files that one request may have. */
-export const MOST_FILES = 20;
 /** A batch that holds more than is left is refused whole. */
-export const mostFiles = ({ enabled, tiers: { daily } }: Limits): number => (enabled ? Math.min(MOST_FILES, daily.remaining) : MOST_FILES);
+export const mostFiles = ({ enabled, tiers: { daily }, files: { max_batch_files: most } }: Limits): number =>
+  enabled ? Math.min(most, daily.remaining) : most;
 
 /** Sizes of a task's files, bytes. */
 export type Sizes = readonly number[];
-/** What the service holds of one client at most (`uploads` in docs/configuration.md). */
-const MOST_HELD = { files: 20, bytes: 2 ** 31 };
 
 /** Whether the service takes these files beside those that it holds. It is asked where it holds none. */
 export function hasRoom(held: readonly Sizes[], sizes: Sizes): boolean {
   const all = [...held.flat(), ...sizes];
-  return all.length === sizes.length || (all.length <= MOST_HELD.files && all.reduce((sum, size) => sum + size, 0) <= MOST_HELD.bytes);
+  const { max_uploads: files, max_upload_bytes: bytes } = bounds.value;
+  if (all.length === sizes.length) return true;
+  return (files === null || all.length <= files) && (bytes === null || all.reduce((sum, size) => sum + size, 0) <= bytes);
 }

@@ -3,7 +3,7 @@
  * what waits for a limit holds up no task that has another one.
  */
 import { ASKED_AGAIN, ask, Limited, type Pause, pause, sleep } from '../api/client.ts';
-import { hasRoom, type Limits, mostFiles, type Sizes, waitToSend, waitToUpload } from './limits.ts';
+import { bounds, hasRoom, type Limits, mostFiles, type Sizes, waitToSend, waitToUpload } from './limits.ts';
 import { isAlone, kindOf, type Order, send } from './orders.ts';
 import type { Task } from './tasks.ts';
 
@@ -89,12 +89,19 @@ export function leave(place: Place): void {
 export const submit = (order: Omit<Waiting, 'resolve' | 'reject' | 'keptUntil'>): Promise<string> =>
   waitIn<Waiting, string>(orders, order.cancel, (resolve, reject) => ({ ...order, keptUntil: Date.now() + KEPT, resolve, reject }));
 
+/** What the service tells of its limits holds until it is asked again. */
+export async function askLimits(): Promise<Limits> {
+  const { data } = await ask<Limits>('api/v1/limits');
+  bounds.value = data.files;
+  return data;
+}
+
 async function serve(): Promise<void> {
   serving = true;
   try {
     while (orders.length > 0 || entries.some(mayEnter)) {
       changed = new AbortController();
-      const { data: limits } = await ask<Limits>('api/v1/limits');
+      const limits = await askLimits();
       letIn(limits);
       sendBack(limits);
       const waits = orders.map((order) => waitOf(limits, order));
