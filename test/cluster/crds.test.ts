@@ -328,6 +328,13 @@ describe('a ConversionJob', () => {
     expect(said).toContain('spec: Invalid value: spec cannot be changed: make another ConversionJob');
   });
 
+  it.each(['.pdf', 'markdown', 'tar.gz'])('may name its format as a request of REST: %s', async (toFormat) => {
+    const job = parse(readFileSync(`${EXAMPLES}/jobs/report.yaml`, 'utf8')) as { metadata: object; spec: object };
+    const other = { ...job, metadata: { ...job.metadata, name: 'named' }, spec: { ...job.spec, toFormat } };
+    const { code, stderr } = await cluster.kubectl(['create', '--dry-run=server', '--filename=-'], JSON.stringify(other));
+    expect([code, stderr]).toEqual([0, '']);
+  });
+
   it('may be labelled and finalized all the same', async () => {
     const metadata = { labels: { team: 'books' }, finalizers: ['filemill.io/cancel'] };
     await kubectl(...merge('cvj/report', { metadata }));

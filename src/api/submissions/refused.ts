@@ -14,7 +14,7 @@ export function refusedRecord(
   { filename = '', toFormat = '' }: Pick<Submission, 'filename' | 'toFormat'>,
   { code, message, details }: Failure,
 ): JobRecord {
-  const extension = toFormat.slice(0, 5);
+  const extension = toFormat.replace(/^\./, '').slice(0, 16);
   const record: JobRecord = {
     ...newRecord(id, now),
     // It has ended: no worker will look for it.

@@ -86,9 +86,13 @@ const S3Output = S3Place.extend({
 export const ConversionJobSpec = z
   .object({
     source: Source.describe('The file'),
-    toFormat: shaped(5, /^[A-Za-z0-9]{2,5}$/, 'must be an extension of 2 to 5 letters and digits, without the dot')
+    toFormat: shaped(
+      17,
+      /^\.?[A-Za-z0-9][A-Za-z0-9.]{0,15}$/,
+      'must be an extension, such as png, or another name of a format, such as markdown',
+    )
       .optional()
-      .describe('Extension of the format to convert to, as `to_format` of the REST API'),
+      .describe('Extension of the format to convert to, or another name of it, as `to_format` of the REST API'),
     tool: shaped(63, /^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a slug, such as compress-pdf')
       .optional()
       .describe('Slug of the tool to call instead, as in `/api/v1/tools/{slug}`'),

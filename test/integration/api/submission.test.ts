@@ -137,6 +137,12 @@ describe('a submission', () => {
     expect((await bucket.head(key))?.sizeBytes).toBe(picture.length);
   });
 
+  it.each(['.webp', 'WEBP'])('names its format as REST does: %s', async (toFormat) => {
+    const about = resource({ namespace: 'namers', toFormat });
+    await convert(about);
+    expect(jobOf(await ended(about))?.output?.filename).toBe('picture-filemill.webp');
+  });
+
   it('calls a tool', async () => {
     const about = resource({ toFormat: undefined, tool: 'rotate-image', options: { img_rotate: '90' } });
     await convert(about);
