@@ -60,7 +60,7 @@ async function measure(what: string, { jobs, queue }: Stores): Promise<void> {
   await Promise.all(crowd);
   const workers = Array.from({ length: SLOTS }, () =>
     startWorker({
-      ...{ pool: POOL, jobs, queue, handleJob, clock: Date.now },
+      ...{ pool: POOL, jobs, queue, handleJob, heldOrders: new Map(), clock: Date.now },
       grant: async () => ({ version: 1, inputs: [], output: '' }),
       signals: memorySignals(),
       log: createLog('silent'),

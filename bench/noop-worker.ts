@@ -50,20 +50,23 @@ const shared = { jobs: openJobs(nats), queue: openQueue(nats), signals: natsSign
 for (let slot = 0; slot < slots; slot++)
   startWorker({
     ...shared,
+    heldOrders: new Map(),
     pool,
     grant: async () => ({ version: 1, inputs: [], output: '' }),
     handleJob,
     reserve() {
       const place = presence.reserve();
+      let taken = 0;
       const take = () => {
-        const letGo = place?.take();
-        return () => {
-          letGo?.();
-          ended++;
-          report();
-        };
+        place?.take();
+        taken = 1;
       };
-      return place && { cancel: place.cancel, take };
+      const end = () => {
+        place?.[Symbol.dispose]();
+        ended += taken;
+        if (taken > 0) report();
+      };
+      return place && { take, [Symbol.dispose]: end };
     },
     metrics: createMetrics(),
     clock: Date.now,

@@ -43,7 +43,7 @@ const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['trials', 'loop'],
     ['run-hop'],
     ['give-way', 'health', 'memory', 'run-step'],
-    ['checks', 'failure', 'judge', 'outage', 'password', 'pool-slots', 'slot'],
+    ['checks', 'failure', 'held-order', 'judge', 'outage', 'password', 'pool-slots', 'slot'],
     ['settings'],
   ],
   controller: [['conversion-jobs', 'pools'], ['watched'], ['settings']],

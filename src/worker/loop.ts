@@ -1,4 +1,5 @@
 /** A worker: pulls one order after the other, and takes each through claim → grant → run → upload → finish → ack. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Grant, GrantRefused } from '../contracts/messages/grant.ts';
 import type { Lane } from '../contracts/messages/order.ts';
 import { conversionFailed, Failure } from '../errors.ts';
@@ -16,8 +17,9 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { GaveWay, ownTimeMs, watchWaiters } from './give-way.ts';
 import type { EngineHealth } from './health.ts';
+import { type HeldOrder, type HeldOrders, hold } from './held-order.ts';
 import { throughOutage } from './outage.ts';
-import type { PoolSlots } from './pool-slots.ts';
+import type { PoolSlots, SlotTurn } from './pool-slots.ts';
 import type { WorkerSettings } from './settings.ts';
 
 /** Runs a claimed job and uploads its output. @returns what its record then becomes */
@@ -43,7 +45,7 @@ export interface WorkerDeps {
   readonly grant: (jobId: string, attempt: string) => Promise<Grant>;
   readonly handleJob: JobHandler;
   /** Shared by all workers of one process. */
-  readonly heldOrders?: HeldOrders;
+  readonly heldOrders: HeldOrders;
   /** Called before an order is pulled. Where it returns undefined, this worker stops pulling for good. */
   readonly reserve?: () => OrderReservation | undefined;
   /** Shared by all workers of the pool in this process; unset: there is no express slot. */
@@ -60,15 +62,10 @@ export interface WorkerDeps {
   readonly newAttempt: () => string;
 }
 
-/** By job id: the callback of the worker that runs it. It takes over a redelivery of the order, whose ack wait passed while this process was late. */
-export type HeldOrders = Map<string, (again: Delivery) => void>;
-
-/** Reserves one of the orders that a worker may take. */
-export interface OrderReservation {
-  /** An order was pulled. @returns to be called when it has been dealt with */
-  take(): () => void;
-  /** No order was pulled. */
-  cancel(): void;
+/** One of the orders that a worker may take. Disposed of when the order has been dealt with, or where none was pulled. */
+export interface OrderReservation extends Disposable {
+  /** An order was pulled. */
+  take(): void;
 }
 
 export interface WorkerLoop {
@@ -87,72 +84,15 @@ const RETRY_MS = 500;
 const KEY_PATIENCE_MS = 10 * 60_000;
 /** How long a released order waits when the fault is not the file's, ms. */
 const RELEASE_MS = 5_000;
+/** How long a worker that could not pull or finish an order waits before it pulls again, ms. */
+const FAULT_MS = 200;
 /** A claim this young is not taken over because its worker was heard late, ms: that worker looks at its order every `EXTEND_MS`. */
 const JUST_CLAIMED_MS = 5_000;
 
 export function startWorker(deps: WorkerDeps): WorkerLoop {
-  const { heldOrders = new Map(), express = false } = deps;
   const stopping = new AbortController();
   const dropping = new AbortController();
-  const slot = express ? undefined : deps.slots?.enter();
-  const ended = (async () => {
-    for (let turn = 1; !stopping.signal.aborted; turn++) {
-      await deps.health?.ready(stopping.signal);
-      if (express) await deps.slots?.untilFull(stopping.signal);
-      const myTurn = await slot?.next(stopping.signal);
-      if (stopping.signal.aborted) break;
-      // An express slot reserves what it has: one that waits for all others to be busy must not keep an order from them.
-      const reservation = express ? undefined : deps.reserve?.();
-      // The workers that hold the last reservations use them up.
-      if (!express && deps.reserve !== undefined && reservation === undefined) break;
-      let forget: (() => void) | undefined;
-      let free: (() => void) | undefined;
-      try {
-        const waitMs = PULL_MS * (1 + Math.random());
-        const lanes: Lane[] = turn % BULK_FIRST_EVERY === 0 ? ['bulk', 'interactive'] : ['interactive', 'bulk'];
-        const delivery = express
-          ? await deps.queue.pullExpress(deps.pool, waitMs, stopping.signal)
-          : await deps.queue.pull(deps.pool, lanes, waitMs, myTurn ?? stopping.signal);
-        if (delivery === undefined) continue;
-        const holder = heldOrders.get(delivery.order.jobId);
-        if (holder !== undefined) {
-          holder(delivery);
-          continue;
-        }
-        // This worker became unhealthy while it waited: another may take the order at once.
-        if (deps.health?.fault !== undefined) {
-          await delivery.release(0);
-          continue;
-        }
-        const reserved = express ? deps.reserve?.() : reservation;
-        if (deps.reserve !== undefined && reserved === undefined) {
-          await delivery.release(0);
-          break;
-        }
-        forget = reserved?.take();
-        free = slot?.occupy();
-        const held = hold(heldOrders, delivery);
-        try {
-          await processOrder(deps, held, dropping.signal);
-        } catch (error) {
-          // What keeps it alive would extend it for as long as this process runs, and no other worker would get it.
-          held.forgo();
-          throw error;
-        } finally {
-          held.forget();
-        }
-      } catch (error) {
-        slot?.leave();
-        deps.log.error({ pool: deps.pool, err: error }, 'the worker could not pull or finish an order');
-        await new Promise((resolve) => setTimeout(resolve, 200));
-      } finally {
-        free?.();
-        if (forget === undefined) reservation?.cancel();
-        else forget();
-      }
-    }
-    slot?.leave();
-  })();
+  const ended = takeOrders(deps, stopping.signal, dropping.signal);
   return {
     async drain(graceMs) {
       stopping.abort();
@@ -163,58 +103,91 @@ export function startWorker(deps: WorkerDeps): WorkerLoop {
   };
 }
 
-interface LatestDelivery extends Pick<Delivery, 'extend' | 'release' | 'isWaitedFor' | 'giveWay' | 'done'> {
-  readonly jobId: string;
-  /** Another worker may have been given the order since. */
-  readonly late: boolean;
-  /** Another worker may have been given the order before, and be at work on it. */
-  readonly contested: boolean;
-  /** For whom the job's record still names. */
-  regain(): Promise<void>;
-  /** Says nothing, and extends it no longer: it is redelivered once its ack wait has passed. */
-  forgo(): void;
-  forget(): void;
+/** One after the other, until the worker stops or may take no more. @param dropped aborted when a drain waits no longer for the order in hand */
+async function takeOrders(deps: WorkerDeps, stopping: AbortSignal, dropped: AbortSignal): Promise<void> {
+  const slot = deps.express === true ? undefined : deps.slots?.enter();
+  let mayTakeMore = true;
+  for (let turn = 1; mayTakeMore && !stopping.aborted; turn++) {
+    mayTakeMore = await takeOrder(deps, { turn, slot, stopping, dropped }).catch(async (err: unknown) => {
+      slot?.leave();
+      deps.log.error({ pool: deps.pool, err }, 'the worker could not pull or finish an order');
+      await pause(FAULT_MS);
+      return true;
+    });
+  }
+  slot?.leave();
 }
 
-/** An order in hand: it is extended, released and acknowledged through its latest delivery. */
-function hold(heldOrders: HeldOrders, delivery: Delivery): LatestDelivery {
-  const { jobId } = delivery.order;
-  let last = delivery;
-  const adopt = (again: Delivery) => {
-    // Both would be extended, and the end of one does not end the other.
-    last.forgo?.();
-    last = again;
-  };
-  heldOrders.set(jobId, adopt);
-  const forget = () => {
-    if (heldOrders.get(jobId) === adopt) heldOrders.delete(jobId);
-  };
-  return {
-    jobId,
-    late: delivery.late === true,
-    contested: delivery.contested === true,
-    forget,
-    extend: () => last.extend(),
-    regain: async () => last.regain?.(),
-    forgo: () => last.forgo?.(),
-    isWaitedFor: () => last.isWaitedFor(),
-    giveWay() {
-      forget();
-      return last.giveWay();
-    },
-    release(delayMs) {
-      forget();
-      return last.release(delayMs);
-    },
-    done() {
-      forget();
-      return last.done();
-    },
-  };
+interface Turn {
+  /** From 1 on. */
+  readonly turn: number;
+  /** Undefined for the express slot, and where slots do not take turns. */
+  readonly slot: SlotTurn | undefined;
+  readonly stopping: AbortSignal;
+  readonly dropped: AbortSignal;
+}
+
+/** Waits for the worker's turn, pulls an order, and takes it to its end. @returns whether the worker may take more */
+async function takeOrder(deps: WorkerDeps, { turn, slot, stopping, dropped }: Turn): Promise<boolean> {
+  const { express = false, health, heldOrders, reserve = unbounded } = deps;
+  await health?.ready(stopping);
+  if (express) await deps.slots?.untilFull(stopping);
+  const myTurn = await slot?.next(stopping);
+  if (stopping.aborted) return false;
+
+  // An express slot reserves what it has: one that waits for all others to be busy must not keep an order from them.
+  using early = express ? unbounded() : reserve();
+  // The workers that hold the last reservations use them up.
+  if (early === undefined) return false;
+  const delivery = await pull(deps, turn, myTurn ?? stopping);
+  if (delivery === undefined) return true;
+  const adopt = heldOrders.get(delivery.order.jobId);
+  if (adopt !== undefined) {
+    adopt(delivery);
+    return true;
+  }
+  // This worker became unhealthy while it waited: another may take the order at once.
+  if (health?.fault !== undefined) {
+    await delivery.release(0);
+    return true;
+  }
+  using late = express ? reserve() : unbounded();
+  if (late === undefined) {
+    await delivery.release(0);
+    return false;
+  }
+
+  early.take();
+  late.take();
+  using _ = slot?.occupy();
+  await processDelivery(deps, delivery, dropped);
+  return true;
+}
+
+const unbounded = (): OrderReservation => ({ take: () => {}, [Symbol.dispose]: () => {} });
+
+function pull({ queue, pool, express = false }: WorkerDeps, turn: number, signal: AbortSignal): Promise<Delivery | undefined> {
+  const waitMs = PULL_MS * (1 + Math.random());
+  if (express) return queue.pullExpress(pool, waitMs, signal);
+  const lanes: Lane[] = turn % BULK_FIRST_EVERY === 0 ? ['bulk', 'interactive'] : ['interactive', 'bulk'];
+  return queue.pull(pool, lanes, waitMs, signal);
+}
+
+async function processDelivery(deps: WorkerDeps, delivery: Delivery, dropped: AbortSignal): Promise<void> {
+  const held = hold(deps.heldOrders, delivery);
+  try {
+    await processOrder(deps, held, dropped);
+  } catch (error) {
+    // What keeps it alive would extend it for as long as this process runs, and no other worker would get it.
+    held.forgo();
+    throw error;
+  } finally {
+    held.forget();
+  }
 }
 
 /** A pulled message to its end: claim → grant → run → upload → finish → ack. */
-async function processOrder(deps: WorkerDeps, message: LatestDelivery, dropped: AbortSignal): Promise<void> {
+async function processOrder(deps: WorkerDeps, message: HeldOrder, dropped: AbortSignal): Promise<void> {
   const { jobId } = message;
   const attempt = deps.newAttempt();
   const claimed = await claimJob(deps, message, attempt, dropped);
@@ -253,7 +226,7 @@ async function processOrder(deps: WorkerDeps, message: LatestDelivery, dropped: 
 /** @returns the job as it is stored, running and ours; else why there is nothing to run */
 async function claimJob(
   deps: WorkerDeps,
-  { jobId, late, contested }: LatestDelivery,
+  { jobId, late, contested }: HeldOrder,
   attempt: string,
   dropped: AbortSignal,
 ): Promise<Stored | 'unreadable' | 'not ours' | 'just claimed'> {
@@ -306,7 +279,7 @@ interface RunOutcome {
 }
 
 /** Grant → run → upload, while the claim is watched and the order extended. */
-async function runClaimed(deps: WorkerDeps, message: LatestDelivery, { record, attempt, dropped, cleanups }: Claimed): Promise<RunOutcome> {
+async function runClaimed(deps: WorkerDeps, message: HeldOrder, { record, attempt, dropped, cleanups }: Claimed): Promise<RunOutcome> {
   const { log, signals } = deps;
   const { jobId } = message;
   const onPhase = (phase: string) => log.debug({ job_id: jobId, attempt, phase }, 'the job entered a phase');
@@ -335,7 +308,7 @@ async function runClaimed(deps: WorkerDeps, message: LatestDelivery, { record, a
 }
 
 /** Where jobs give way, calls back when this one has to. */
-function waitersOf({ sharing, express = false, log, pool }: WorkerDeps, message: LatestDelivery, record: JobRecord, giveWay: () => void) {
+function waitersOf({ sharing, express = false, log, pool }: WorkerDeps, message: HeldOrder, record: JobRecord, giveWay: () => void) {
   if (sharing === undefined) return undefined;
   const unknown = (err: unknown) => log.warn({ pool, err }, 'the worker cannot see whether other clients wait: none of its jobs gives way');
   return watchWaiters(message, { ownTimeMs: ownTimeMs(record, express, sharing), express, giveWay, unknown });
@@ -348,7 +321,7 @@ interface WatchedClaim extends Disposable {
 }
 
 /** Extends the order, and checks that the job is still this worker's. */
-function watchClaim(deps: WorkerDeps, message: LatestDelivery, attempt: string, dropped: AbortSignal): WatchedClaim {
+function watchClaim(deps: WorkerDeps, message: HeldOrder, attempt: string, dropped: AbortSignal): WatchedClaim {
   const { jobs, pool, signals, log } = deps;
   const { jobId } = message;
   const stop = new AbortController();

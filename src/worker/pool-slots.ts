@@ -21,8 +21,8 @@ export interface SlotTurn {
    * @returns for the pull: aborted with `signal`, and when an earlier slot wants an order again
    */
   next(signal: AbortSignal): Promise<AbortSignal>;
-  /** The slot holds an order. @returns to be called when it holds none any more */
-  occupy(): () => void;
+  /** The slot holds an order, until what is returned is disposed of. */
+  occupy(): Disposable;
   /** The slot wants no order for now. */
   leave(): void;
 }
@@ -59,8 +59,10 @@ export function poolSlots(count: number): PoolSlots {
         occupy() {
           leave(place);
           if (++busy === count) full.resolve();
-          return () => {
-            if (busy-- === count) full = Promise.withResolvers();
+          return {
+            [Symbol.dispose]() {
+              if (busy-- === count) full = Promise.withResolvers();
+            },
           };
         },
         leave: () => leave(place),

@@ -113,14 +113,13 @@ export function startPresence(
     reserve() {
       if (!mayReserve()) return undefined;
       reserved++;
+      let end = (): void => void reserved--;
       return {
         take() {
-          reserved--;
-          return take();
+          end();
+          end = take();
         },
-        cancel() {
-          reserved--;
-        },
+        [Symbol.dispose]: () => end(),
       };
     },
     now,

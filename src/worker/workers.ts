@@ -10,8 +10,9 @@ import type { Toolbox } from '../exec/toolbox.ts';
 import type { EgressProxy } from '../fetch/pages/proxy.ts';
 import { openJudge } from '../judge/judge.ts';
 import type { EngineHealth } from './health.ts';
+import type { HeldOrders } from './held-order.ts';
 import { jobHandler } from './job-handler.ts';
-import { type HeldOrders, type JobHandler, startWorker, type WorkerDeps, type WorkerLoop } from './loop.ts';
+import { type JobHandler, startWorker, type WorkerDeps, type WorkerLoop } from './loop.ts';
 import { EXPRESS, memoryOf } from './memory.ts';
 import { type PoolSlots, poolSlots } from './pool-slots.ts';
 import { createStepper } from './run-step.ts';
@@ -23,7 +24,7 @@ import { runTrial } from './trials/run.ts';
 import { type Seat, startTrials } from './trials/schedule.ts';
 import { slotTime } from './trials/slot-time.ts';
 
-export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob' | 'slots' | 'express' | 'sharing' | 'health'> {
+export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob' | 'heldOrders' | 'slots' | 'express' | 'sharing' | 'health'> {
   readonly settings: Omit<WorkerSettings, 'slots'> & { readonly slots: Partial<Readonly<Record<Toolchain, number>>> };
   /** The pool whose orders a toolchain's slots take; unset: the pool of the same name. */
   readonly pools?: Partial<Readonly<Record<Toolchain, string>>>;

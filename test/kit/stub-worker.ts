@@ -43,6 +43,7 @@ export function startStub(nats: Nats, { behaviour, ackWaitMs, stallMs = 0 }: Kin
   };
   const worker = startWorker({
     pool: 'image',
+    heldOrders: new Map(),
     jobs: openJobs(nats),
     queue: openQueue(nats, { ackWaitMs, unheardMs: Math.min(ackWaitMs, UNHEARD_MS) }),
     signals: natsSignals(nats),

@@ -14,7 +14,8 @@ import { memorySignals } from '../../src/signals/memory.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { ownTimeMs } from '../../src/worker/give-way.ts';
-import { type HeldOrders, type JobHandler, startWorker, type WorkerDeps, type WorkerLoop } from '../../src/worker/loop.ts';
+import type { HeldOrders } from '../../src/worker/held-order.ts';
+import { type JobHandler, startWorker, type WorkerDeps, type WorkerLoop } from '../../src/worker/loop.ts';
 import { poolSlots } from '../../src/worker/pool-slots.ts';
 import { anOrder, aRecord, START } from '../conformance/samples.ts';
 
@@ -297,13 +298,13 @@ describe('beside a client whose jobs run long', () => {
 
   it('what an express slot has too little memory for is done in another slot', async () => {
     const slots = poolSlots(1);
-    const free = slots.enter().occupy();
+    const occupied = slots.enter().occupy();
     const failing: JobHandler = () => Promise.reject(conversionFailed('memory'));
     start(new Map(), failing, { slots, express: true, sharing });
     const id = await publish('small');
     await vi.waitFor(async () => expect((await recordOf(id))?.gaveWay).toBe(1));
     expect(await recordOf(id)).toMatchObject({ state: 'queued', attempts: 0 });
-    free();
+    occupied[Symbol.dispose]();
     start(new Map(), handleJob, { slots, sharing });
     await isDone(id);
   });

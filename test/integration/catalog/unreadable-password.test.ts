@@ -38,6 +38,7 @@ beforeEach(async () => {
     pool: 'image',
     jobs,
     queue,
+    heldOrders: new Map(),
     signals: memorySignals(),
     grant: async () => {
       asked++;
