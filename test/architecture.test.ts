@@ -41,7 +41,7 @@ const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['output', 'run-tool'],
     ['convert', 'presence'],
     ['trials', 'loop'],
-    ['run-hop'],
+    ['process-order', 'run-hop'],
     ['give-way', 'health', 'memory', 'run-step'],
     ['checks', 'failure', 'held-order', 'judge', 'outage', 'password', 'pool-slots', 'slot'],
     ['settings'],

@@ -15,9 +15,9 @@ import { AccessDenied, Unreachable } from '../objects/store.ts';
 import { download, upload } from '../objects/transfer.ts';
 import { type ConversionResult, type ConvertDeps, convert, engineMissing, type SourceFile } from './convert.ts';
 import { MAX_OUTPUT_BYTES } from './judge.ts';
-import type { JobHandler } from './loop.ts';
 import { throughOutage } from './outage.ts';
 import { type PackedOutput, packOutput } from './output.ts';
+import type { JobHandler } from './process-order.ts';
 import { convertWithTool } from './run-tool.ts';
 
 /** Room for a ZIP's own bytes around parts that are each within their bound. */

@@ -8,7 +8,8 @@ import { openQueue } from '../../src/queue/nats/queue.ts';
 import { natsSignals } from '../../src/signals/nats.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { type JobHandler, startWorker, type WorkerLoop } from '../../src/worker/loop.ts';
+import { startWorker, type WorkerLoop } from '../../src/worker/loop.ts';
+import type { JobHandler } from '../../src/worker/process-order.ts';
 
 interface Kind {
   /** What becomes of an order. */

@@ -15,8 +15,9 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { ownTimeMs } from '../../src/worker/give-way.ts';
 import type { HeldOrders } from '../../src/worker/held-order.ts';
-import { type JobHandler, startWorker, type WorkerDeps, type WorkerLoop } from '../../src/worker/loop.ts';
+import { startWorker, type WorkerDeps, type WorkerLoop } from '../../src/worker/loop.ts';
 import { poolSlots } from '../../src/worker/pool-slots.ts';
+import type { JobHandler } from '../../src/worker/process-order.ts';
 import { anOrder, aRecord, START } from '../conformance/samples.ts';
 
 let folder: string;
