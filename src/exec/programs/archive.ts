@@ -42,14 +42,26 @@ const WRITE = `{ target=$9; bsdtar=$1; folder=$3; shift 10; "$bsdtar" -cf "$targ
 
 /** bsdtar 3.6 says what is wrong with an archive where it extracts it, and not where it copies it. */
 const EXTRACT = `"$1" -xOf "$2" <"$4" >/dev/null 2>"$3/read"`;
+/** $5 bytes. libarchive stops at the end of the TAR, gzip at that of the stream, which may be much later; what follows that is a warning (2). */
+const GUNZIP = `{ gzip -dc <"$2" 2>"$3/read" || [ $? = 2 ] || echo read >>"$3/failed"; } | head -c "$5" | wc -c >"$3/size"
+  [ "$(cat "$3/size")" = "$5" ] || [ ! -e "$3/failed" ]`;
 /**
  * By format of the source, what compares the checksums of its files: libarchive 3.6 copies a file of a ZIP whose checksum is wrong as if it were
- * right; that of gzip (RFC 1952, 2.3.1) it never compares. What follows the end is a warning (2).
+ * right; that of gzip (RFC 1952, 2.3.1) it never compares.
  */
 const VERIFIERS: Readonly<Record<string, string>> = {
   ...{ zip: EXTRACT, cbz: EXTRACT, rar: EXTRACT, cab: EXTRACT, lha: EXTRACT },
-  tgz: `gzip -t <"$2" 2>"$3/read" || [ $? = 2 ]`,
+  tgz: GUNZIP,
 };
+/** A TAR has more than its files, bytes: a header for each, and blocks to fill up. */
+const mostStreamed = (most: number): number => 2 * most;
+
+/** What libarchive and gzip say of an archive, in lower case: the engine judges a failure by the first of them (src/catalog/engines/libarchive.ts). */
+const PHRASES = [
+  ...['incorrect passphrase', 'passphrase required', 'encryption is not supported', 'crypto codec not supported', 'encrypted'],
+  ...['unsupported compression', 'unsupported block header', 'compression method', 'not supported', 'unsupported method'],
+  ...['unrecognized archive format', 'bad crc', 'crc error', 'checksum', 'truncated', 'unexpected end', 'damaged', 'invalid', 'corrupt'],
+];
 
 /** What libarchive takes the archive for, in the last line that it prints. */
 const FORMAT = `"$1" --options='mtree:!checkfs' -tvvvqf "$2" '*' <"$4" 2>/dev/null | tail -n 1 >"$3/format"`;
@@ -118,15 +130,18 @@ function run(bsdtar: string, source: Source, to?: { readonly output: string; rea
   if (found !== undefined && isTooMuch(found)) return found;
   if (status !== 0 || failed.length > 0 || found === undefined) fail(bsdtar, source, failed.includes('read'));
   const verifier = VERIFIERS[format];
+  if (to !== undefined || verifier === undefined) return found;
   // Reads it once more, which is known to be no more than it may be.
-  if (to === undefined && verifier !== undefined && !reads(verifier, bsdtar, source)) failToRead(source);
-  return found;
+  const mostBytes = mostStreamed(found.most);
+  if (!reads(verifier, bsdtar, source, mostBytes)) failToRead(source);
+  const streamed = verifier === GUNZIP ? Number(readFileSync(`${folder}/size`, 'latin1')) : 0;
+  return streamed < mostBytes ? found : { ...found, bytes: streamed };
 }
 
 /** Whether the archive is read without a complaint; complaints are in the file `read`. */
-function reads(script: string, bsdtar: string, { input, folder, passwordFile }: Source): boolean {
-  const { status } = spawnSync('/bin/sh', ['-c', script, 'sh', bsdtar, input, folder, passwordFile], { stdio: 'ignore', env: ENVIRONMENT });
-  return status === 0;
+function reads(script: string, bsdtar: string, { input, folder, passwordFile }: Source, mostBytes = 0): boolean {
+  const names = [bsdtar, input, folder, passwordFile, String(mostBytes)];
+  return spawnSync('/bin/sh', ['-c', script, 'sh', ...names], { stdio: 'ignore', env: ENVIRONMENT }).status === 0;
 }
 
 /** @returns undefined where libarchive cannot tell */
@@ -147,21 +162,21 @@ function fail(bsdtar: string, source: Source, isSource: boolean): never {
   failToRead(source);
 }
 
-/** Says what the file `read` has, without the names of files before it: the service logs it, and judges the failure by it. */
+/** Says what the file `read` has of `PHRASES`: the service logs it, and judges the failure by it. The names of files stand between them. */
 function failToRead(source: Source): never {
   const { folder, passwordFile } = source;
   const words = asksForPassword(source)
     ? [statSync(passwordFile).size > 0 ? 'the password is wrong' : 'a password is needed']
     : beginningOf(`${folder}/read`)
         .split('\n', MOST_COMPLAINTS)
-        .map((line) =>
-          line
-            .slice(line.lastIndexOf(': ') + 1)
-            .trim()
-            .slice(0, 200),
-        );
-  process.stderr.write(`${words.join('\n')}\n`);
+        .flatMap((line) => phrasesIn(line.slice(line.indexOf(': ') + 1)));
+  process.stderr.write(`${words.join('\n') || 'the archive cannot be read'}\n`);
   process.exit(1);
+}
+
+function phrasesIn(complaint: string): readonly string[] {
+  const said = complaint.slice(-1_000).toLowerCase();
+  return PHRASES.filter((phrase) => said.includes(phrase));
 }
 
 function asksForPassword({ folder }: Source): boolean {

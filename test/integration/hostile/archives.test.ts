@@ -148,6 +148,14 @@ const BOMBS: readonly Case[] = [
     why: 'input_limit',
   },
   {
+    name: 'a small file before 700 MB of zeros that belong to no file',
+    file: () => Buffer.concat([gzipSync(tar([KEPT])), ...Array(7).fill(gzipSync(Buffer.alloc(100_000_000)))]),
+    as: 'a.tgz',
+    to: 'zip',
+    ends: 'fail',
+    why: 'input_limit',
+  },
+  {
     name: '30 000 entries that share their bytes',
     file: overlapping(30_000, deflateRawSync(Buffer.alloc(1_000_000)), 1_000_000),
     as: 'a.zip',
@@ -239,6 +247,24 @@ const LIES: readonly Case[] = [
       why: 'corrupt_input',
     }),
   ),
+  {
+    name: 'a file that is packed by a method that is not known here',
+    file: () => {
+      const bytes = Buffer.from(zip);
+      // Deflate64 (APPNOTE 4.4.5), before the file and in the directory.
+      for (const [signature, at] of [
+        ['PK\x03\x04', 8],
+        ['PK\x01\x02', 10],
+      ] as const)
+        for (let head = bytes.indexOf(signature, 0, 'latin1'); head >= 0; head = bytes.indexOf(signature, head + 4, 'latin1'))
+          if (bytes.readUInt16LE(head + at) === 8) bytes.writeUInt16LE(9, head + at);
+      return bytes;
+    },
+    as: 'a.zip',
+    to: 'tar',
+    ends: 'fail',
+    why: 'unsupported_variant',
+  },
   {
     name: 'a file that is encrypted, without its password',
     file: () => {
