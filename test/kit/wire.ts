@@ -8,8 +8,9 @@ export const BOUNDARY = 'between7parts';
 export const FORM = `multipart/form-data; boundary=${BOUNDARY}`;
 export const END = `--${BOUNDARY}--\r\n`;
 
-export const field = (name: string, value: string): string =>
-  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+/** The head of a text field; its value and a line break follow. */
+export const fieldHead = (name: string): string => `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n`;
+export const field = (name: string, value: string): string => `${fieldHead(name)}${value}\r\n`;
 
 /** The head of a file part; its content and a line break follow. */
 export const fileHead = (filename: string, name = 'file'): string =>

@@ -45,7 +45,7 @@ export interface ReceiveOptions {
 
 export const FIELD_OF_ONE: readonly string[] = ['file'];
 export const FIELDS_OF_SEVERAL: readonly string[] = ['files[]', 'files'];
-/** Fields that may come several times: their values are kept in the order sent, a line each, as none of them may hold a line break. */
+/** Fields that may come several times: their values are kept in the order sent, a line each. One value may be several lines, too. */
 export const LISTS: ReadonlySet<string> = new Set(['urls[]', 'urls', 'upload_ids[]', 'upload_ids']);
 
 /** A file in any of these is taken by a route that takes files: clients write `files[0]` for a list of one. */
@@ -84,6 +84,10 @@ const LIMITS = {
   headerPairs: 50,
   headerSize: 16 * 1024,
 };
+/** Values of a list. */
+export const MOST_LINES = 1_000;
+/** Length of all values of a list, characters: more than as many URLs of usual length as a batch may have. */
+const LIST_CHARACTERS = 256 * 1024;
 /** Files in fields that the route does not know. */
 const MOST_STRANGERS = 80;
 /** Length of a file's name, characters: more than any file system allows. */
@@ -219,11 +223,17 @@ class FormReader {
   #keepField(name: string, value: string): void {
     const before = this.#fields.get(name) ?? '';
     const isSent = before !== '';
-    if (LISTS.has(name)) this.#fields.set(name, isSent ? `${before}\n${value}` : value);
+    if (LISTS.has(name)) this.#keepInList(name, isSent ? `${before}\n${value}` : value);
     // An empty field counts as not sent.
     else if (value === '' && isSent) return;
     else if (isSent && !name.endsWith('[]')) this.refuse(sentTwice(name));
     else this.#fields.set(name, value);
+  }
+
+  /** One turn of the event loop takes the list apart. */
+  #keepInList(name: string, lines: string): void {
+    if (lines.length > LIST_CHARACTERS) this.refuse(tooLong(LIST_CHARACTERS));
+    else this.#fields.set(name, lines);
   }
 
   readonly #takePart = (
@@ -309,4 +319,7 @@ function openForm(headers: BusboyHeaders): InstanceType<typeof Busboy> {
 
 /** How many files a form names instead of sending them. */
 const listedIn = (fields: ReadonlyMap<string, string>): number =>
-  Math.max(...[...LISTS].map((name) => (fields.has(name) ? (fields.get(name) ?? '').split('\n').length : 0)));
+  Math.max(...[...LISTS].map((name) => (fields.has(name) ? linesOf(fields.get(name) ?? '').length : 0)));
+
+/** The values of a list; of more than `MOST_LINES`, the first of them and one more. */
+export const linesOf = (list: string): readonly string[] => list.split('\n', MOST_LINES + 1);

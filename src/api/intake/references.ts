@@ -6,7 +6,8 @@ import { onAbort } from '../../streams/abort.ts';
 import { mapConcurrently } from '../../streams/concurrency.ts';
 import type { ApiDeps } from '../deps.ts';
 import { removeAfterFailure } from './inputs.ts';
-import type { Received, ReceivedFile, ReceiveOptions } from './receive.ts';
+import { linesOf, MOST_LINES, type Received, type ReceivedFile, type ReceiveOptions } from './receive.ts';
+import { tooMany } from './refusals.ts';
 import { storeSampled } from './store-sampled.ts';
 
 type Kind = 'url' | 'upload';
@@ -110,7 +111,9 @@ export function namedIn(
   const given = Object.entries(known).flatMap(([field, kind]) => {
     const text = fields.get(field)?.trim() ?? '';
     if (text === '' || (kind === 'url' && fetch === undefined)) return [];
-    const values = Object.hasOwn(ONE, field) ? [text] : text.split('\n').flatMap((line) => line.trim() || []);
+    const lines = Object.hasOwn(ONE, field) ? [text] : linesOf(text);
+    if (lines.length > MOST_LINES) throw tooMany(`values of "${field}"`, MOST_LINES);
+    const values = lines.flatMap((line) => line.trim() || []);
     return [{ field, kind, values }];
   });
   const ways = [...(count > 0 ? ['a file'] : []), ...given.map(({ field }) => `the field "${field}"`)];

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Attack, attack, held } from '../../kit/attack.ts';
 import { LONGEST_HOLD_MS } from '../../kit/event-loop.ts';
 import { type Service, startService } from '../../kit/service.ts';
-import { END, FORM, field, fileHead } from '../../kit/wire.ts';
+import { END, FORM, field, fieldHead, fileHead } from '../../kit/wire.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -52,6 +52,17 @@ const form = (path: string, chunks: number): Attack => ({
     [`\r\n${END}`, 1],
   ],
   chunks,
+});
+
+/** Text fields, or files in their place, that are lists of nothing. */
+const blankLines = (head: string, parts: number, lines = 65_000): Attack => ({
+  path: '/api/v1/batch',
+  headers: { 'content-type': FORM },
+  body: [
+    [field('to_format', 'png'), 1],
+    [`${head}a${'\n'.repeat(lines)}a\r\n`, parts],
+    [END, 1],
+  ],
 });
 
 /** The answer's status, or that of the tool's refusal. */
@@ -143,6 +154,9 @@ const CASES: readonly (readonly [name: string, sent: Attack, answer: RegExp])[] 
     ]),
     /^400 .*keys and items/,
   ],
+  ['a list of six million lines', blankLines(fieldHead('upload_ids[]'), 99), /^400 .*longer than/],
+  ['a list of 260,000 lines', blankLines(fieldHead('upload_ids[]'), 4), /^400 .*values of/],
+  ['a list of twenty million lines in files', blankLines(fileHead('a.txt', 'urls[]'), 300), /^400 .*longer than/],
   ['a page named by nested arrays', page('application/json', [['[', 60_000]]), /^400 .*nested/],
   ['a page named by 60,000 fields', page('application/x-www-form-urlencoded', [['&', 60_000]]), /^400 .*more than 100 fields/],
 ];
