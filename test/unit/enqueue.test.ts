@@ -115,7 +115,8 @@ describe('a job', () => {
     const record = await submit(deps, created);
     expect(found.map((each) => each?.id)).toEqual(found.map(() => created.id));
     // A process that dies before the second of these leaves what upkeep moves on.
-    expect(found.map((each) => each && isLeaving(each))).toEqual([false, true]);
+    expect(found.map((each) => each && isLeaving(each))).toEqual([false, true, false]);
+    expect((await jobs.get(record.id))?.record.moved).toBeUndefined();
     expect([record.pool, await queue.has('b', record.id)]).toEqual(['b', true]);
   });
 

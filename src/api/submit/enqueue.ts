@@ -101,6 +101,9 @@ async function moveTo({ jobs, clock }: Pick<Deps, 'jobs' | 'clock'>, job: Job, p
   if (left === undefined) throw new Error('a job that is not queued has no other pool to go to');
   job.stored = await jobs.update(left, job.stored.revision);
   job.stored = await jobs.move(job.stored.record, job.stored.revision);
+  // It has not been in the other pool: where the new one loses its workers, it may move once, as any job.
+  const { moved: _, ...placed } = job.stored.record;
+  job.stored = await jobs.update(placed, job.stored.revision);
 }
 
 /** @returns whether there was room */

@@ -5,15 +5,19 @@ import { submissionsTo } from '../../api/submissions/submissions.ts';
 import { submissionSubjects } from '../../contracts/messages/submission.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { answer } from '../../nats/requests.ts';
+import { onAbort } from '../../streams/abort.ts';
 
-/** @param base the start of links @returns unsubscribe, once `stopping` is aborted */
+/**
+ * A replica that stops takes no more of them: it would refuse each, for as long as its transfers go on, and the others would not.
+ * @param base the start of links @returns resolves when those that it has begun are done, once `stopping` is aborted
+ */
 export function answerSubmissions(nats: Nats, deps: ApiDeps, base: () => string): () => Promise<void> {
   const { answers, idle } = submissionsTo(deps, base);
   const subscriptions = (['convert', 'look', 'cancel', 'upload'] as const).map((kind) =>
     answer(nats, submissionSubjects[kind], answers[kind]),
   );
-  return async () => {
+  onAbort(deps.stopping, () => {
     for (const unsubscribe of subscriptions) unsubscribe();
-    await idle();
-  };
+  });
+  return idle;
 }

@@ -4,9 +4,11 @@ import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SUBMISSION_VERSION } from '../../../src/contracts/messages/submission.ts';
 import { type Cluster, startCluster } from '../../kit/cluster.ts';
 import { poolOf } from '../../kit/crew.ts';
 import { convert } from '../../kit/service.ts';
+import { askSubmission } from '../../kit/submissions.ts';
 import { eventually } from '../../kit/wire.ts';
 
 /** Its bitmap is larger than what all buffers on the way hold. */
@@ -45,4 +47,24 @@ it.each([
   await once(download.resume(), 'close').catch(() => {});
   await replica.ended;
   expect([received === size, replica.child.exitCode]).toEqual([isWhole, 0]);
+});
+
+it('a replica with a slow download leaves the questions of ConversionJobs to the others', { timeout: 60_000 }, async () => {
+  const [replica] = await Promise.all([cluster.start('api', {}, { api: { drainMs: 20_000 } }), cluster.start('api')]);
+  await eventually(async () => (await poolOf(replica.url, 'image')).workers > 0, 'the replica knows of the worker');
+  const { data } = await convert(replica.url ?? '', { name: 'a.png', bytes: picture }, 'bmp', {}, { prefer: 'wait' });
+  const [download] = (await once(get(`${replica.url}/api/v1/jobs/${data?.job_id}/output`), 'response')) as [IncomingMessage];
+  await once(download, 'data');
+  download.pause();
+  replica.child.kill('SIGTERM');
+  await pause(STOPPED_MS);
+  const nats = await cluster.nats.connect();
+  const source = { key: 'none.png' };
+  const about = (n: number) => ({ version: SUBMISSION_VERSION, uid: `0c6f4e5b-${n}`, namespace: 'team', source, toFormat: 'webp' });
+  const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => askSubmission(nats, 'convert', about(n))));
+  const codes = answers.map((answer) => ('error' in answer ? answer.error.code : answer));
+  expect([...new Set(codes)]).toEqual(['NOT_FOUND']);
+  expect(replica.child.exitCode).toBeNull();
+  download.destroy();
+  await replica.ended;
 });
