@@ -86,19 +86,21 @@ export function admit(
 }
 
 /**
- * Decides on an admitted request that turns out to hold more files than its headers announced. It is still one request: `hourly`, `cooldown`
+ * Decides on an admitted request whose jobs are known now: those that it was admitted with, or others in their place, and perhaps more, as it
+ * holds more files than its headers announced. It is still one request: `hourly`, `cooldown`
  * and a ban since its admission do not apply. If `daily` has no room for all files, the request is refunded; if only unfinished jobs are in the
  * way it is not, since some of them may have ended.
  */
 export function enlarge(
   found: ClientRecord,
   taken: Taken,
-  more: readonly string[],
+  jobs: readonly string[],
   rules: Rules,
   now: number,
   pendingJobs: ReadonlySet<string> = NO_JOBS,
 ): AccountOutcome {
   const record = settle(found, rules, now);
+  const [first, more] = [jobs.slice(0, taken.jobs.length), jobs.slice(taken.jobs.length)];
   // The tier that counts files is that of the protocol.
   const quota = taken.charges.some(({ window }) => window === rules.mcp.window) ? rules.mcp : rules.daily;
   const wanted = [{ quota, cost: more.length }];
@@ -107,8 +109,9 @@ export function enlarge(
   if (refusals.length > 0) return rejected(refund(record, taken, rules, now), refusals, rules, now);
   if (record.slots.length + more.length > rules.concurrent) return { verdict: full(rules), record, changed: false };
   const added = [{ window: quota.window, cost: more.length, at: now }];
-  const larger: Taken = { jobs: [...taken.jobs, ...more], charges: [...taken.charges, ...added] };
-  const slots = [...record.slots, ...more.map((job) => ({ job, at: now, charged: [quota.window] }))];
+  const larger: Taken = { jobs, charges: [...taken.charges, ...added] };
+  const named = record.slots.map((slot) => ({ ...slot, job: first[taken.jobs.indexOf(slot.job)] ?? slot.job }));
+  const slots = [...named, ...more.map((job) => ({ job, at: now, charged: [quota.window] }))];
   return {
     verdict: { is: 'admitted', taken: larger },
     record: { ...record, windows: charge(record.windows, added), slots },

@@ -14,7 +14,7 @@ export interface Limiter {
   /** Called once for each request that creates jobs, before its body is read. */
   reserve(client: Client, want: Want): Promise<Granted | LimitRefusal>;
   /** Adds jobs to an admitted request. A refusal has refunded the whole reservation. */
-  enlarge(reservation: LimitReservation, more: readonly string[]): Promise<Granted | LimitRefusal>;
+  enlarge(reservation: LimitReservation, jobs: readonly string[]): Promise<Granted | LimitRefusal>;
   /** For a request that ended 400, 413, 415, 501 or 503: refunds all but `cooldown`. Calling it twice is no error. */
   refund(reservation: LimitReservation): Promise<Usage>;
   /** Frees the slots of jobs that have ended. Only a hint: unreported ends are discovered when room is needed. @param key of the client */
@@ -134,9 +134,9 @@ export function limiterOver(store: LimitStore, settings: LimitSettings, deps: Li
   return {
     reserve: (client, want) => decide(client, (record, rules, now, pendingJobs) => admit(record, want, rules, now, pendingJobs)),
 
-    async enlarge(reservation, more) {
+    async enlarge(reservation, jobs) {
       const { client, taken } = reservation;
-      const decided = await decide(client, (record, rules, now, pendingJobs) => enlarge(record, taken, more, rules, now, pendingJobs));
+      const decided = await decide(client, (record, rules, now, pendingJobs) => enlarge(record, taken, jobs, rules, now, pendingJobs));
       return decided.granted ? decided : { ...decided, usage: await refundReservation(reservation) };
     },
 

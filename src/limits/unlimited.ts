@@ -26,7 +26,7 @@ export function exceptUnlimited(counted: Limiter, free: Limiter): Limiter {
   const of = ({ isUnlimited = false }: Client) => (isUnlimited ? free : counted);
   return {
     reserve: (client, want) => of(client).reserve(client, want),
-    enlarge: (reservation, more) => of(reservation.client).enlarge(reservation, more),
+    enlarge: (reservation, jobs) => of(reservation.client).enlarge(reservation, jobs),
     refund: (reservation) => of(reservation.client).refund(reservation),
     release: (key, jobs) => counted.release(key, jobs),
     usage: (client) => of(client).usage(client),

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { RevisionConflict } from '../../src/errors.ts';
 import type { Client } from '../../src/limits/client.ts';
-import { type Fate, type Granted, type Limiter, limiterOver } from '../../src/limits/limiter.ts';
+import { type Fate, type Granted, type Limiter, type LimitReservation, limiterOver } from '../../src/limits/limiter.ts';
 import { type ClientRecord, NEW_CLIENT } from '../../src/limits/record.ts';
 import type { LimitRefusal } from '../../src/limits/refusal.ts';
 import { limitSettings } from '../../src/limits/settings.ts';
@@ -31,6 +31,8 @@ export const aClient = (change: Partial<Client> = {}): Client => ({
 
 const aRecord = (used: number): ClientRecord => ({ ...NEW_CLIENT, windows: { daily: { since: START, used } } });
 const wantOf = (jobs: number) => ({ via: 'rest' as const, jobs: Array.from({ length: jobs }, someId) });
+/** All jobs of a request that turns out to have so many more. */
+const grownBy = ({ taken }: LimitReservation, jobs: number): readonly string[] => [...taken.jobs, ...wantOf(jobs).jobs];
 
 export function limitsSuite(name: string, open: () => Promise<LimitsHarness>): void {
   describe(`limits in ${name}`, () => {
@@ -207,10 +209,10 @@ export function limitsSuite(name: string, open: () => Promise<LimitsHarness>): v
       it('grow by the files of a batch, and are given back whole where that does not fit', async () => {
         const limited = limiter(store, { daily: 10 });
         const { reservation } = granted(await limited.reserve(client, wantOf(1)));
-        const grown = granted(await limited.enlarge(reservation, wantOf(4).jobs));
+        const grown = granted(await limited.enlarge(reservation, grownBy(reservation, 4)));
         expect(grown.usage).toMatchObject({ daily: { used: 5 }, hourly: { used: 1 } });
         const next = granted(await limited.reserve(client, wantOf(1)));
-        const answer = refused(await limited.enlarge(next.reservation, wantOf(5).jobs));
+        const answer = refused(await limited.enlarge(next.reservation, grownBy(next.reservation, 5)));
         expect(answer).toMatchObject({ code: 'RATE_LIMITED', details: { tier: 'daily', limit: 10, rejections_last_hour: 1 } });
         expect(answer.usage).toMatchObject({ daily: { used: 5 }, hourly: { used: 1 } });
         expect((await limited.refund(grown.reservation)).daily.used).toBe(0);
@@ -257,14 +259,14 @@ export function limitsSuite(name: string, open: () => Promise<LimitsHarness>): v
         const earlier = wantOf(4);
         granted(await limited.reserve(client, earlier));
         const { reservation } = granted(await limited.reserve(client, wantOf(1)));
-        const answer = refused(await limited.enlarge(reservation, wantOf(2).jobs));
+        const answer = refused(await limited.enlarge(reservation, grownBy(reservation, 2)));
         expect(answer).toMatchObject({
           details: { tier: 'concurrent', rejections_last_hour: 0 },
           usage: { daily: { used: 4 }, hourly: { used: 1 } },
         });
         const second = granted(await limited.reserve(client, wantOf(1)));
         for (const job of earlier.jobs) fates.set(job, 'ended');
-        expect(granted(await limited.enlarge(second.reservation, wantOf(2).jobs)).usage).toMatchObject({
+        expect(granted(await limited.enlarge(second.reservation, grownBy(second.reservation, 2))).usage).toMatchObject({
           daily: { used: 7 },
           hourly: { used: 2 },
         });

@@ -237,7 +237,7 @@ describe('a request that ends 400, 413 or 415', () => {
 
 describe('a batch whose files are counted as they come', () => {
   const more = (visitor: Visitor, taken: Taken, jobs: readonly string[]) =>
-    enlarge(visitor.record, taken, jobs, visitor.rules, visitor.now);
+    enlarge(visitor.record, taken, [...taken.jobs, ...jobs], visitor.rules, visitor.now);
 
   it('is charged for each file, once for the request, and gets all of it back', () => {
     const visitor = new Visitor();
@@ -245,6 +245,18 @@ describe('a batch whose files are counted as they come', () => {
     const { verdict, record } = more(visitor.after(100), taken, ['b', 'c']);
     expect(usageOf(record, visitor.rules, visitor.now)).toMatchObject({ daily: { used: 3 }, hourly: { used: 1 } });
     expect(record.slots).toHaveLength(3);
+    if (verdict.is !== 'admitted') throw new Error('it was refused');
+    const after = refund(record, verdict.taken, visitor.rules, visitor.now);
+    expect(usageOf(after, visitor.rules, visitor.now)).toMatchObject({ daily: { used: 0 }, hourly: { used: 0 } });
+    expect(after.slots).toEqual([]);
+  });
+
+  it('has its places by the jobs that it became, whichever was reserved first', () => {
+    const visitor = new Visitor();
+    const taken = visitor.starts();
+    const { verdict, record } = enlarge(visitor.record, taken, ['b', 'c'], visitor.rules, visitor.now);
+    expect(usageOf(record, visitor.rules, visitor.now)).toMatchObject({ daily: { used: 2 }, hourly: { used: 1 } });
+    expect(record.slots.map(({ job }) => job)).toEqual(['b', 'c']);
     if (verdict.is !== 'admitted') throw new Error('it was refused');
     const after = refund(record, verdict.taken, visitor.rules, visitor.now);
     expect(usageOf(after, visitor.rules, visitor.now)).toMatchObject({ daily: { used: 0 }, hourly: { used: 0 } });

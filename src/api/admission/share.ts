@@ -7,7 +7,7 @@ import type { Want } from '../../limits/tiers.ts';
 import type { Usage } from '../../limits/usage.ts';
 
 export interface ReservedShare {
-  /** Reserves for these jobs too. @throws Failure `RATE_LIMITED`; then nothing stays reserved */
+  /** @param jobs all of the request: the first may have another id than it was reserved by @throws Failure `RATE_LIMITED`; then nothing stays reserved */
   readonly enlarge: (jobs: readonly string[]) => Promise<void>;
   /** Twice is no error. */
   readonly refund: () => Promise<void>;
@@ -32,7 +32,7 @@ export async function reserve(
   let { reservation } = decided;
   return {
     async enlarge(jobs) {
-      if (jobs.length === 0) return;
+      if (jobs.join() === reservation.taken.jobs.join()) return;
       const enlarged = await limiter.enlarge(reservation, jobs);
       note(enlarged.usage);
       if (!enlarged.granted) throw limitFailure(enlarged);

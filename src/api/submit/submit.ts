@@ -54,8 +54,7 @@ async function enter<T>(
 
   // Plan
   const planned = planJobs(deps, ids, work, brought);
-  // One job was admitted with the request, whichever part of a form it is.
-  await share.enlarge(planned.ids.slice(1));
+  await share.enlarge(planned.ids);
 
   // Validate
   const valid = await planned.validate();
