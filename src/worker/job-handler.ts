@@ -25,6 +25,9 @@ const MAX_DELIVERY_BYTES = MAX_OUTPUT_BYTES + (1 << 24);
 
 /** From one try of an upload to the next while the object store is away, ms. */
 const RETRY_MS = 2_000;
+/** The same where the store refuses what replicas sign, ms: each try asks them for new grants, and they may have a wrong key for minutes. */
+const REFUSED_MS = 20_000;
+const retryMs = (error: unknown): number => (error instanceof AccessDenied ? REFUSED_MS : RETRY_MS);
 const isUnreachable = (error: unknown): boolean => error instanceof Unreachable;
 
 /** How often a grant is renewed whose URLs the store refuses: the next may come from another replica. */
@@ -48,7 +51,7 @@ export function jobHandler(deps: ConvertDeps): JobHandler {
     const context = { base, folder, password: grant.password, signal, onProgress, onConverted };
     const { result, delivery } = await runJob(deps, record, sources, context);
     onPhase('uploading');
-    const { sizeBytes, sha256 } = await throughOutage(isUnreachable, { retryMs: RETRY_MS, signal }, () =>
+    const { sizeBytes, sha256 } = await throughOutage(isUnreachable, { retryMs, signal }, () =>
       transfer(({ output }) => upload(delivery.path, output, MAX_DELIVERY_BYTES, signal)),
     );
 

@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 const OUTAGE_MS = 10 * 60_000;
 
 interface Retries {
-  /** Between two tries, ms. */
-  readonly retryMs: number;
+  /** Between two tries, ms; by what the last one failed with. */
+  readonly retryMs: number | ((error: unknown) => number);
   /** Ends the wait for the next try. */
   readonly signal?: AbortSignal;
 }
@@ -22,7 +22,7 @@ export async function throughOutage<T>(
       return await work();
     } catch (error) {
       if (!isOutage(error) || performance.now() > until) throw error;
+      await setTimeout(typeof retryMs === 'number' ? retryMs : retryMs(error), undefined, signal && { signal });
     }
-    await setTimeout(retryMs, undefined, signal && { signal });
   }
 }

@@ -124,7 +124,7 @@ async function publish(home: string, stamp: string, fill: (fresh: string) => Pro
   noteUse(path);
   for (const name of older.filter((each) => each !== stamp)) {
     const old = join(home, name);
-    if (!isUsed(old) && !(await isBeingMade(old))) await rm(old, { recursive: true, force: true });
+    if (!(await isUsed(old)) && !(await isBeingMade(old))) await rm(old, { recursive: true, force: true });
   }
   return path;
 }
@@ -149,9 +149,10 @@ function noteUse(path: string): void {
 }
 
 /** This process uses what it asked for last. The note of one that was killed says nothing. */
-function isUsed(path: string): boolean {
-  const users = existsSync(join(path, USERS)) ? readdirSync(join(path, USERS)).map(Number) : [];
-  return users.some((pid) => pid !== process.pid && isRunning(pid));
+async function isUsed(path: string): Promise<boolean> {
+  // Another process may be removing it.
+  const users = await readdir(join(path, USERS)).catch(() => []);
+  return users.map(Number).some((pid) => pid !== process.pid && isRunning(pid));
 }
 
 function isRunning(pid: number): boolean {

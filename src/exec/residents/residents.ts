@@ -54,6 +54,8 @@ interface Resident {
   idleTimer: NodeJS.Timeout | undefined;
 }
 
+const notSent = (): ResidentBroken => new ResidentBroken('cancelled', 'cancelled before the request was sent');
+
 export function openResidents({
   launcher,
   slot,
@@ -154,7 +156,7 @@ export function openResidents({
       if (other === key || !resident.holdsModels || resident.busy) continue;
       // The start of a request that was aborted goes on: its process is the current one then.
       await resident.next?.catch(() => undefined);
-      await unload(other, resident, 'displaced');
+      if (!resident.busy) await unload(other, resident, 'displaced');
     }
   };
 
@@ -162,7 +164,10 @@ export function openResidents({
     if (resident.current !== used || used.over || closed) return;
     const why = used.served >= perLife ? 'used' : used.residentBytes() > leakBytes ? 'leak' : undefined;
     if (why !== undefined) await unload(key, resident, why);
-    else resident.idleTimer = setTimeout(() => void unload(key, resident, 'idle'), idleMs).unref();
+    else {
+      clearTimeout(resident.idleTimer);
+      resident.idleTimer = setTimeout(() => void unload(key, resident, 'idle'), idleMs).unref();
+    }
   };
 
   return {
@@ -175,14 +180,10 @@ export function openResidents({
       let start: Promise<ResidentProcess> | undefined;
       let process: ResidentProcess | undefined;
       try {
-        if (resident.holdsModels) await makeRoom(key);
-        // An aborted request does not stop the start: the next request needs the process.
+        // An aborted request stops neither of these: the next request needs the room, and the process.
+        if (resident.holdsModels) await unlessAborted(makeRoom(key), options.signal, notSent);
         start = currentOf(key, resident, program, options.limits);
-        process = await unlessAborted(
-          start,
-          options.signal,
-          () => new ResidentBroken('cancelled', 'cancelled before the request was sent'),
-        );
+        process = await unlessAborted(start, options.signal, notSent);
         const answer = await (typeof request === 'function'
           ? process.talk(request, files, options)
           : process.serve(request, files, options));

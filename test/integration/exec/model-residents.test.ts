@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Engine, ResidentStep } from '../../../src/catalog/engine.ts';
 import { engine as matte, matted } from '../../../src/catalog/engines/matte.ts';
@@ -33,16 +34,17 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-/** Residents of a slot, and why each ended. @param threads of a model */
+/** Residents of a slot, and why each ended. @param threads of a model @param mayStart what the start of a program waits for */
 async function open(
   options: Partial<ResidentOptions> = {},
   threads?: number,
+  mayStart?: Promise<void>,
 ): Promise<Residents & { readonly ended: string[] } & AsyncDisposable> {
   slot = await openSlot(root, ++opened, { threads });
   const ended: string[] = [];
   const residents = openResidents({
     launcher: launcherAt(resolve('.cache/bin/launcher')),
-    slot,
+    slot: { ...slot, makeFolder: async (name) => mayStart?.then(() => slot.makeFolder(name)) ?? slot.makeFolder(name) },
     perLife: 200,
     leakBytes: 2 ** 30,
     idleMs: HOUR,
@@ -162,7 +164,7 @@ it('keeps one program with models at a time', async () => {
 });
 
 /** A request that is cancelled while its program starts. */
-async function cancelled(residents: Awaited<ReturnType<typeof open>>): Promise<void> {
+async function cancelled(residents: Awaited<ReturnType<typeof open>>, engine: Engine = matte): Promise<void> {
   const cancel = new AbortController();
   const starting: Residents = {
     ...residents,
@@ -171,7 +173,7 @@ async function cancelled(residents: Awaited<ReturnType<typeof open>>): Promise<v
       return residents.ask(...request);
     },
   };
-  await expect(ask(starting, circle(48), matte, cancel.signal)).rejects.toMatchObject({ why: 'cancelled' });
+  await expect(ask(starting, circle(48), engine, cancel.signal)).rejects.toMatchObject({ why: 'cancelled' });
   expect(residents.ended).toEqual([]);
 }
 
@@ -183,6 +185,26 @@ it('ends a program that was started for a request that is cancelled, before anot
   await ask(residents, circle(48), portrait);
   expect([started, residents.ended]).toEqual([[matte, portrait].map((engine) => residentKey(engine, 'matte')), ['displaced']]);
   expect(residents.pid(residentKey(matte, 'matte'))).toBeUndefined();
+});
+
+it('does not wait for the start of another program when it is cancelled', async () => {
+  const mayStart = Promise.withResolvers<void>();
+  await using residents = await open({}, undefined, mayStart.promise);
+  await cancelled(residents);
+  await cancelled(residents, portrait);
+  mayStart.resolve();
+});
+
+it('is idle from its last request on, though others were cancelled while it started', async () => {
+  const [mayStart, started] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await using residents = await open({ idleMs: 4_000, onStarted: () => started.resolve() }, undefined, mayStart.promise);
+  for (let count = 0; count < 2; count++) await cancelled(residents);
+  mayStart.resolve();
+  await started.promise;
+  await pause(2_000);
+  const { pid } = await ask(residents, circle(48));
+  await pause(2_800);
+  expect([residents.ended, residents.pid(residentKey(matte, 'matte'))]).toEqual([[], pid]);
 });
 
 it('ends a program that was started for a request that is cancelled, when nothing else is asked', async () => {
