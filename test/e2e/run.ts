@@ -6,7 +6,7 @@
  *                                   all `PARTS` but those of the night unless given
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { autoscale } from './autoscaling.ts';
@@ -73,6 +73,13 @@ if (unknown.length > 0) {
 }
 const onCluster = asked.length === 0 || asked.some((name) => PARTS[name] !== undefined);
 
+/** What the nodes' images, the volumes and one image on its way to a node take, GB. */
+const NEEDS_GB = 10;
+async function freeGb(): Promise<number> {
+  const { bavail, bsize } = await statfs(checkout);
+  return Math.round((bavail * bsize) / 1e8) / 10;
+}
+
 async function runParts(folder: string): Promise<void> {
   for (const [name, part] of Object.entries(APART)) if (asked.includes(name)) await part(folder);
   if (!onCluster) return;
@@ -80,7 +87,16 @@ async function runParts(folder: string): Promise<void> {
   for (const [name, part] of Object.entries(PARTS)) if (asked.length === 0 ? !AT_NIGHT.has(name) : asked.includes(name)) await part(files);
 }
 
-if (onCluster) console.log(`e2e: a cluster in ${clusterDir}, reached at ${node}${keep ? '' : '; it is removed at the end'}`);
+if (onCluster) {
+  const free = await freeGb();
+  console.log(
+    `e2e: a cluster in ${clusterDir}, reached at ${node}${keep ? '' : '; it is removed at the end'}; the disk has ${free} GB free`,
+  );
+  if (!keep && free < NEEDS_GB) {
+    console.error(`e2e: it needs about ${NEEDS_GB} GB: Kubernetes evicts the pods of a node whose disk is full`);
+    process.exit(1);
+  }
+}
 const folder = await mkdtemp(join(tmpdir(), 'filemill-e2e-'));
 let failed: unknown;
 const interrupted = Promise.withResolvers<never>();
@@ -93,6 +109,7 @@ try {
 } catch (error) {
   failed = error;
   console.log(`\nFAILED: ${(error as Error).message}`);
+  if (onCluster) console.log(`the disk has ${await freeGb()} GB free`);
   for (const what of onCluster ? ['pods,toolchainpools', 'events'] : [])
     console.log(
       await inNamespace('get', what, ...(what === 'events' ? ['--sort-by=.lastTimestamp'] : ['-o', 'wide'])).then(
