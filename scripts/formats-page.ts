@@ -3,7 +3,8 @@ import { engines } from '../src/catalog/engines.gen.ts';
 import { formatOf, isUnproven } from '../src/catalog/formats.ts';
 import { optionSchemas } from '../src/catalog/options/options.ts';
 import { optionTexts } from '../src/catalog/options/texts.ts';
-import { type Route, rankOf, routesOf } from '../src/catalog/route.ts';
+import { type Route, rankOf } from '../src/catalog/route.ts';
+import { routesOf } from '../src/catalog/routes/routes.ts';
 
 const routes = routesOf(engines);
 const [unproven, sources] = [routes.sources.filter(isUnproven), routes.sources.filter((source) => !isUnproven(source))];

@@ -2,7 +2,8 @@
 import type { Toolchain } from '../contracts/toolchains.ts';
 import type { Engine } from './engine.ts';
 import type { OptionName } from './options/options.ts';
-import { type Hop, type Route, routesOf } from './route.ts';
+import type { Hop, Route } from './route.ts';
+import { routesOf } from './routes/routes.ts';
 import type { Absent, ByPlan, Input, Method, Tool } from './tool.ts';
 import { absentTools, tools } from './tools.ts';
 

@@ -3,7 +3,8 @@ import type { Conversion, Engine } from '../../src/catalog/engine.ts';
 import type { Format } from '../../src/catalog/formats.ts';
 import { PNG } from '../../src/catalog/known-good.ts';
 import type { OptionName, Options } from '../../src/catalog/options/options.ts';
-import { ignoredOptions, optionsForHop, type Route, routesOf } from '../../src/catalog/route.ts';
+import { ignoredOptions, optionsForHop, type Route } from '../../src/catalog/route.ts';
+import { routesOf } from '../../src/catalog/routes/routes.ts';
 import type { Toolchain } from '../../src/contracts/toolchains.ts';
 
 interface Sketch {

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { longTextOf } from '../../../src/api/jobs/long-text.ts';
 import { MAX_TEXT_BYTES, readText } from '../../../src/api/jobs/text.ts';
 import { engines } from '../../../src/catalog/engines.gen.ts';
-import { routesOf } from '../../../src/catalog/route.ts';
+import { routesOf } from '../../../src/catalog/routes/routes.ts';
 import { tool } from '../../../src/catalog/tools/image-to-text.ts';
 import type { JobRecord, StoredOutput } from '../../../src/jobs/record.ts';
 import { aRecord } from '../../conformance/samples.ts';
