@@ -1,5 +1,5 @@
 /** Writes a file to the object store, and takes a sample and a hash of it on the way. */
-import { pipeline, type Readable, Transform, type TransformCallback } from 'node:stream';
+import { pipeline, type Readable, Transform } from 'node:stream';
 import { HEAD_BYTES, type Sample, Sampler } from '../../catalog/looks/sample.ts';
 import type { ObjectStore, Written } from '../../objects/store.ts';
 import { onAbort } from '../../streams/abort.ts';
@@ -17,23 +17,38 @@ export async function storeSampled(
   check?: (sample: Sample, isWhole: boolean) => Promise<void>,
 ): Promise<Written & { readonly sample: Sample }> {
   const sampler = new Sampler();
+  const sampled = check === undefined ? sample(stream, sampler) : await sampleOnceChecked(stream, sampler, check, signal);
+  const written = await objects.put(key, sampled, maxBytes, signal);
+  return { ...written, sample: sampler.sample() };
+}
+
+function sample(stream: Readable, sampler: Sampler): Readable {
+  const sampling = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      sampler.push(chunk);
+      done(null, chunk);
+    },
+  });
+  // When one of the two fails, it ends the other: its reader learns of that.
+  return pipeline(stream, sampling, () => {});
+}
+
+/** @returns the file, once `check` has judged it: until then no more than the sampler's head is held @throws as `storeSampled` */
+async function sampleOnceChecked(
+  stream: Readable,
+  sampler: Sampler,
+  check: (sample: Sample, isWhole: boolean) => Promise<void>,
+  signal: AbortSignal,
+): Promise<Readable> {
   const checked = Promise.withResolvers<void>();
-  /** No more than the sampler's head. */
-  let held: Buffer[] | undefined = check === undefined ? undefined : [];
+  let held: Buffer[] | undefined = [];
   let bytes = 0;
-  const letPass = (through: Transform, isWhole: boolean, done: TransformCallback) =>
-    void check?.(sampler.sample(), isWhole).then(
-      () => {
-        for (const chunk of held ?? []) through.push(chunk);
-        held = undefined;
-        checked.resolve();
-        done();
-      },
-      (error: unknown) => {
-        checked.reject(error);
-        done(error as Error);
-      },
-    );
+  const judge = async (through: Transform, isWhole: boolean) => {
+    await check(sampler.sample(), isWhole);
+    for (const chunk of held ?? []) through.push(chunk);
+    held = undefined;
+    checked.resolve();
+  };
   const sampling = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       sampler.push(chunk);
@@ -41,28 +56,25 @@ export async function storeSampled(
       held.push(chunk);
       bytes += chunk.length;
       if (bytes < HEAD_BYTES) return done();
-      letPass(this, false, done);
+      judge(this, false).then(() => done(), done);
     },
     flush(done) {
       if (held === undefined) return done();
-      letPass(this, true, done);
+      judge(this, true).then(() => done(), done);
     },
   });
-  // When one of the two fails, it ends the other. Without `check` nothing awaits `checked`, and its rejection would end the process.
+  // When one of the two fails, it ends the other. What `check` throws comes this way, too.
   pipeline(stream, sampling, (error) => {
-    if (error && check !== undefined) checked.reject(error);
+    if (error) checked.reject(error);
   });
-  if (check !== undefined) {
-    const stay = onAbort(signal, checked.reject);
-    try {
-      await checked.promise;
-    } catch (error) {
-      sampling.destroy();
-      throw error;
-    } finally {
-      stay();
-    }
+  const unsubscribe = onAbort(signal, checked.reject);
+  try {
+    await checked.promise;
+    return sampling;
+  } catch (error) {
+    sampling.destroy();
+    throw error;
+  } finally {
+    unsubscribe();
   }
-  const written = await objects.put(key, sampling, maxBytes, signal);
-  return { ...written, sample: sampler.sample() };
 }

@@ -37,8 +37,8 @@ export function ownTools(deps: ApiDeps): Served {
       return before !== known && JSON.stringify(describeMcpTools(before, settings)('')) !== JSON.stringify(toolsFor(''));
     },
     works(name) {
+      if (Object.hasOwn(OWN_TOOLS, name)) return OWN_TOOLS[name]?.createsJobs === true;
       const tool = byName.get(name);
-      if (WORK.includes(name)) return true;
       return tool !== undefined && (tool.slug === undefined || deps.catalog.tools.has(tool.slug));
     },
     factoryFor(request, context, listener) {
@@ -50,14 +50,14 @@ export function ownTools(deps: ApiDeps): Served {
         version,
         instructions: instructionsFor(base, settings.mcp.maxInlineBytes),
         tools: toolsFor(base),
-        call: (call) => answer(deps, request, { ...call, args }, { ...context, base }, listener),
+        call: (call) => answerTool(deps, request, { ...call, args }, { ...context, base }, listener),
       };
       return (listens) => serverFor(surface, listens);
     },
   };
 }
 
-async function answer(
+async function answerTool(
   deps: ApiDeps,
   request: FastifyRequest,
   call: ToolCall,
@@ -66,7 +66,7 @@ async function answer(
 ): Promise<CallToolResult> {
   began();
   try {
-    const result = await run(deps, call, context);
+    const result = await callTool(deps, call, context);
     await ended(200);
     return result;
   } catch (error) {
@@ -82,22 +82,25 @@ async function answer(
   }
 }
 
-/** Tools that are none of the catalog's. */
-const OWN: Readonly<Record<string, (deps: ApiDeps, call: ToolCall, context: CallContext) => CallToolResult | Promise<CallToolResult>>> = {
-  [JOB_STATUS]: jobStatus,
-  [CANCEL_JOB]: cancelCall,
-  [CONVERT_FILES]: convertFiles,
-  [RUN_TOOL]: runTool,
-  [LIST_TOOLS]: ({ catalog }, call) => listTools(catalog, call),
-  [LIST_FORMATS]: ({ catalog }, call) => listFormats(catalog, call),
-};
-/** Those of the tools that create jobs. */
-const WORK: readonly string[] = [CONVERT_FILES, RUN_TOOL];
+interface OwnTool {
+  readonly call: (deps: ApiDeps, call: ToolCall, context: CallContext) => CallToolResult | Promise<CallToolResult>;
+  readonly createsJobs?: boolean;
+}
 
-async function run(deps: ApiDeps, sent: ToolCall, context: CallContext): Promise<CallToolResult> {
+/** Tools that are none of the catalog's. */
+const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
+  [JOB_STATUS]: { call: jobStatus },
+  [CANCEL_JOB]: { call: cancelCall },
+  [CONVERT_FILES]: { call: convertFiles, createsJobs: true },
+  [RUN_TOOL]: { call: runTool, createsJobs: true },
+  [LIST_TOOLS]: { call: ({ catalog }, call) => listTools(catalog, call) },
+  [LIST_FORMATS]: { call: ({ catalog }, call) => listFormats(catalog, call) },
+};
+
+async function callTool(deps: ApiDeps, sent: ToolCall, context: CallContext): Promise<CallToolResult> {
   const call = context.streams ? sent : { ...sent, progress: undefined };
-  const own = Object.hasOwn(OWN, call.name) ? OWN[call.name] : undefined;
-  if (own !== undefined) return own(deps, call, context);
+  const own = Object.hasOwn(OWN_TOOLS, call.name) ? OWN_TOOLS[call.name] : undefined;
+  if (own !== undefined) return own.call(deps, call, context);
   const tool = byName.get(call.name);
   if (tool === undefined) throw new Error('a tool that is listed and not known');
   if (tool.slug !== undefined) findTool(deps, tool.slug);

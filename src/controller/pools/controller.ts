@@ -170,10 +170,11 @@ export function startPools(deps: PoolsDeps): Pools {
       work.add(key);
     }
   };
-  const retracting = () =>
+  let closed = false;
+  const startRetraction = () =>
     void retractOthers().catch((err: unknown) => log.warn({ err }, 'pools without a resource could not be retracted'));
 
-  let unsubscribes: (() => void)[] = [
+  const unsubscribes: (() => void)[] = [
     jobs.onChange((key, now, before) => {
       live.jobChanged(key, now, before);
       wake((now ?? before)?.metadata.labels?.[LABEL.pool] ?? '');
@@ -189,7 +190,7 @@ export function startPools(deps: PoolsDeps): Pools {
       if (now !== undefined) return;
       // A pool of the same name in another namespace may have been waiting for the name.
       wake(before?.metadata.name ?? '');
-      retracting();
+      startRetraction();
     }),
     workers.onPresence((pool) => wake(pool)),
     deps.onOrder(wakeForOrder),
@@ -198,12 +199,14 @@ export function startPools(deps: PoolsDeps): Pools {
     synced,
     async lead() {
       await Promise.all(caches.map((cache) => cache.whenSynced()));
+      if (closed) return;
       for (const key of pools.objects().keys()) work.add(key);
-      retracting();
-      const timer = setInterval(retracting, RETRACT_MS);
-      unsubscribes = [...unsubscribes, () => clearInterval(timer)];
+      startRetraction();
+      const timer = setInterval(startRetraction, RETRACT_MS);
+      unsubscribes.push(() => clearInterval(timer));
     },
     async close() {
+      closed = true;
       for (const unsubscribe of unsubscribes) unsubscribe();
       await work.close();
       await Promise.all(caches.map((cache) => cache.close()));
