@@ -1,6 +1,5 @@
 /** One resident process: serves job after job in its own folder, by itself or by a process that it forks for each, until it is replaced or fails. */
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Conversation, StepLimits } from '../../catalog/engine.ts';
 import { onAbort } from '../../streams/abort.ts';
@@ -11,6 +10,7 @@ import type { Slot } from '../files/workspace.ts';
 import { converse } from './converse.ts';
 import { handIn, type JobPaths, type ResidentFolders, renamed, takeOut } from './handover.ts';
 import { LONGEST_LINE, type ProgramAnswer, readAnswer, readMessage } from './messages.ts';
+import { residentBytesOf } from './resident-bytes.ts';
 
 /**
  * How the program is started, as `Toolbox.resolve` returns. It prints {"ready":true} when it can serve its first request, with what makes each
@@ -89,12 +89,12 @@ export class ResidentProcess {
   /** Settles when a fork server has a process for the next request, or has ended. Never rejects. */
   renewed: Promise<void> = Promise.resolve();
   /** Why the launcher killed the process of the current request. */
-  private sparedFor: string | undefined;
+  private killedFor: string | undefined;
   /** Processes that a fork server was asked for. */
   private forked = 0;
   private readonly folders: ResidentFolders;
   private readonly process: Confined;
-  private readonly clearable: boolean;
+  private readonly mayFork: boolean;
   /** Settles when its processes and folders are gone. Never rejects. */
   private readonly reaped: Promise<void>;
   private listener: { onMessage(message: Message): void; onBroken(error: ResidentBroken): void } | undefined;
@@ -120,32 +120,22 @@ export class ResidentProcess {
     limits: StepLimits,
   ) {
     this.folders = folders;
-    this.clearable = forkServer;
+    this.mayFork = forkServer;
     const { folder, slot } = folders;
     const lifetimeLimits = { ...limits, wallMs: 0, cpuSeconds: LIFETIME_CPU_SECONDS };
     this.process = launcher.start(
       { folder, reads, calls, unixSockets, forkServer, tcpPort, limits: lifetimeLimits, uid: slot.uid, ...slot.computesOn },
-      { program, args, onSpared: (why) => this.onSpared(why) },
+      { program, args, onSpared: (why) => this.onRequestKilled(why) },
     );
     this.process.stdout.setEncoding('utf8').on('data', (text: string) => this.onStdout(text));
     this.reaped = this.process.ended.then((outcome) => this.reap(outcome));
-  }
-
-  /** Process id of the supervisor. */
-  get pid(): number | undefined {
-    return this.process.pid;
-  }
-
-  /** Resident bytes of the supervisor and all its descendants. */
-  residentBytes(): number {
-    return this.pid === undefined ? 0 : residentBytesOf(this.pid);
   }
 
   /** Serves one request at a time. Afterwards none of its files is left in the program's folder, or the process is killed. @throws ResidentBroken */
   async serve(request: Message, files: JobPaths, { limits, signal, onProgress }: ResidentRequestOptions): Promise<ProgramAnswer> {
     this.served++;
     try {
-      const names = await handIn(this.folders, files).catch((cause: unknown) => this.distrust(cause));
+      const names = await handIn(this.folders, files).catch((cause: unknown) => this.handoverFailed(cause));
       this.process.stdin.write(`${JSON.stringify(renamed(request, names))}\n`);
       const last = await this.receive({ wallMs: limits.wallMs, signal }, (message) => {
         const { progress } = message;
@@ -154,10 +144,10 @@ export class ResidentProcess {
       });
       // Nothing of what read the file can change what it wrote from here on.
       if (this.isForkServer) await this.process.clear();
-      if (last instanceof ResidentBroken) throw this.over ? last : this.asFresh(last);
+      if (last instanceof ResidentBroken) throw this.over ? last : this.requestBroken(last);
       const answer = readAnswer(last);
-      if (answer === undefined) throw this.asFresh(new ResidentBroken('crash', String(last['crashed'])));
-      await takeOut(this.folders, answer.ok ? files.output : undefined).catch((cause: unknown) => this.distrust(cause));
+      if (answer === undefined) throw this.requestBroken(new ResidentBroken('crash', String(last['crashed'])));
+      await takeOut(this.folders, answer.ok ? files.output : undefined).catch((cause: unknown) => this.handoverFailed(cause));
       if (this.isForkServer) this.renewed = this.renew();
       return answer;
     } catch (error) {
@@ -178,7 +168,7 @@ export class ResidentProcess {
   ): Promise<ProgramAnswer> {
     this.served++;
     try {
-      const names = await handIn(this.folders, files).catch((cause: unknown) => this.distrust(cause));
+      const names = await handIn(this.folders, files).catch((cause: unknown) => this.handoverFailed(cause));
       const started = converse(
         conversation((path) => String(renamed(path, names))),
         join(this.folders.folder, 'job'),
@@ -192,7 +182,7 @@ export class ResidentProcess {
       });
       if (last instanceof ResidentBroken) throw last;
       const answer = started.answer(readAnswer(last) ?? { ok: false });
-      await takeOut(this.folders, answer.ok ? files.output : undefined).catch((cause: unknown) => this.distrust(cause));
+      await takeOut(this.folders, answer.ok ? files.output : undefined).catch((cause: unknown) => this.handoverFailed(cause));
       return answer;
     } catch (error) {
       await this.end();
@@ -200,49 +190,26 @@ export class ResidentProcess {
     }
   }
 
-  /** The launcher kills what reads a file when it has been read, and the program is asked for the next process. */
-  get isForkServer(): boolean {
-    return this.clearable && this.freshness.by === 'fork';
-  }
-
-  /** The process of this request is gone, and the server is not. */
-  private asFresh({ why, message }: ResidentBroken): ResidentBroken {
-    const spared = this.sparedFor === 'memory' || this.sparedFor === 'output' ? this.sparedFor : why;
-    return new ResidentBroken(spared, message, undefined, true);
-  }
-
-  private isEmptied(): Promise<boolean> {
-    return takeOut(this.folders, undefined).then(
-      () => true,
-      () => false,
-    );
-  }
-
-  /** Has a fork server make a process for the next request. One that is not ready in time is killed and another made. */
-  private async renew(): Promise<void> {
-    this.sparedFor = undefined;
-    for (let tries = 0; tries < FORK_TRIES && !this.over; tries++) {
-      // What it may still say of the last request is read meanwhile, and ignored.
-      const number = ++this.forked;
-      const told = this.receive({ wallMs: FORK_MS * 3 ** tries, signal: undefined }, (message) => message['next'] === number);
-      await this.process.clear();
-      this.process.stdin.write(`${JSON.stringify({ next: number })}\n`);
-      const message = await told;
-      if (!(message instanceof ResidentBroken) && isReady(message)) return;
-    }
-    this.breakOff('start', 'no forked process became ready');
-  }
-
-  private onSpared(why: string): void {
-    this.sparedFor = why;
-    this.giveUp('crash', `the process of the request was killed: ${why}`);
-  }
-
   /** Kills the process. Resolves when its processes and folders are gone. */
   async end(): Promise<void> {
     this.over = true;
     this.process.kill();
     await this.reaped;
+  }
+
+  /** Process id of the supervisor. */
+  get pid(): number | undefined {
+    return this.process.pid;
+  }
+
+  /** Resident bytes of the supervisor and all its descendants. */
+  residentBytes(): number {
+    return this.pid === undefined ? 0 : residentBytesOf(this.pid);
+  }
+
+  /** The launcher kills what reads a file when it has been read, and the program is asked for the next process. */
+  get isForkServer(): boolean {
+    return this.mayFork && this.freshness.by === 'fork';
   }
 
   /** Waits for the message that `isLast` recognises. Anything unexpected kills the process. */
@@ -254,19 +221,19 @@ export class ResidentProcess {
     let lines = 0;
     let unsubscribe = () => {};
     const received = await new Promise<Message | ResidentBroken>((settle) => {
-      const end = (end: Message | ResidentBroken) => {
+      const finish = (last: Message | ResidentBroken) => {
         // A message after the last one is unexpected.
         this.listener = undefined;
-        settle(end);
+        settle(last);
       };
       this.listener = {
-        onBroken: end,
+        onBroken: finish,
         onMessage: (message) => {
           if (++lines > MOST_LINES) this.breakOff('protocol', 'the resident sent messages without end');
-          else if (isLast(message)) end(message);
+          else if (isLast(message)) finish(message);
         },
       };
-      if (this.over) end(new ResidentBroken('crash', 'the resident had ended'));
+      if (this.over) finish(new ResidentBroken('crash', 'the resident had ended'));
       unsubscribe = onAbort(signal, () => this.giveUp('cancelled', 'cancelled while the resident worked'));
     });
     clearTimeout(timer);
@@ -274,14 +241,6 @@ export class ResidentProcess {
     // Wait until its processes are gone, before the request is tried again.
     if (received instanceof ResidentBroken && this.over) await this.reaped;
     return received;
-  }
-
-  /** In a fork server, only the process of this request is to blame: the caller has it killed. */
-  private giveUp(why: BreakReason, message: string): void {
-    if (this.isForkServer) {
-      this.listener?.onBroken(new ResidentBroken(why, message));
-      this.listener = IGNORED;
-    } else this.breakOff(why, message);
   }
 
   private onStdout(text: string): void {
@@ -300,13 +259,54 @@ export class ResidentProcess {
     if (this.over) this.partialLine = '';
   }
 
+  /** Has a fork server make a process for the next request. One that is not ready in time is killed and another made. */
+  private async renew(): Promise<void> {
+    this.killedFor = undefined;
+    for (let tries = 0; tries < FORK_TRIES && !this.over; tries++) {
+      // What it may still say of the last request is read meanwhile, and ignored.
+      const number = ++this.forked;
+      const told = this.receive({ wallMs: FORK_MS * 3 ** tries, signal: undefined }, (message) => message['next'] === number);
+      await this.process.clear();
+      this.process.stdin.write(`${JSON.stringify({ next: number })}\n`);
+      const message = await told;
+      if (!(message instanceof ResidentBroken) && isReady(message)) return;
+    }
+    this.breakOff('start', 'no forked process became ready');
+  }
+
+  private onRequestKilled(why: string): void {
+    this.killedFor = why;
+    this.giveUp('crash', `the process of the request was killed: ${why}`);
+  }
+
+  /** The process of this request is gone, and the server is not. */
+  private requestBroken({ why, message }: ResidentBroken): ResidentBroken {
+    const killed = this.killedFor === 'memory' || this.killedFor === 'output' ? this.killedFor : why;
+    return new ResidentBroken(killed, message, undefined, true);
+  }
+
+  private isEmptied(): Promise<boolean> {
+    return takeOut(this.folders, undefined).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** In a fork server, only the process of this request is to blame: the caller has it killed. */
+  private giveUp(why: BreakReason, message: string): void {
+    if (this.isForkServer) {
+      this.listener?.onBroken(new ResidentBroken(why, message));
+      this.listener = IGNORED;
+    } else this.breakOff(why, message);
+  }
+
   private breakOff(why: BreakReason, message: string): void {
     if (!this.over) this.process.kill();
     this.over = true;
     this.listener?.onBroken(new ResidentBroken(why, message));
   }
 
-  private distrust(cause: unknown): never {
+  private handoverFailed(cause: unknown): never {
     throw new ResidentBroken('protocol', 'the files could not be moved into or out of the folder of the resident', cause);
   }
 
@@ -326,32 +326,4 @@ const isReady = (message: Message): boolean => message['ready'] === true;
 function freshnessIn({ fresh, reason }: Message): Freshness {
   const by = fresh === 'fork' || fresh === 'process' ? fresh : undefined;
   return typeof reason === 'string' && /^[\x20-\x7e]{1,200}$/.test(reason) ? { by, reason } : { by };
-}
-
-/**
- * Resident bytes of a process and its descendants, with shared pages counted in each; 0 once it has ended. From /proc/[pid]/status and
- * task/[tid]/children (proc(5)). Synchronous, since the kernel answers from memory, and this runs after every conversion.
- */
-export function residentBytesOf(pid: number): number {
-  const bytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
-  const children = tasksOf(pid)
-    .flatMap((task) => read(`/proc/${pid}/task/${task}/children`).split(' '))
-    .filter(Boolean);
-  return children.reduce((sum, child) => sum + residentBytesOf(Number(child)), bytes);
-}
-
-function tasksOf(pid: number): string[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`);
-  } catch {
-    return [];
-  }
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }
