@@ -167,12 +167,12 @@ function typeOf(preset: unknown): Schema {
   return { type: typeof preset };
 }
 
-/** What the chart says itself: the ports and addresses that containers, Services and NetworkPolicies share. */
+/** What the chart says itself: what containers, Services, Roles and NetworkPolicies share, and what each pool says of its workers. */
 const OF_CHART: Readonly<Record<string, readonly string[]>> = {
   api: ['port', 'host', 'metricsPort', 'metricsHost'],
-  controller: ['probesPort'],
+  controller: ['probesPort', 'lease', 'namespace', 'allNamespaces'],
   egress: ['port', 'host', 'metricsPort'],
-  worker: ['metricsPort'],
+  worker: ['metricsPort', 'pool', 'toolchain', 'name', 'slots', 'drainMs', 'conversionsPerWorker', 'dir', 'dirBytes'],
 };
 
 /** As the program has it, without its presets: some are those of the machine. */

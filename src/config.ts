@@ -80,7 +80,7 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
 const SECRET = new Set(['key', 'salt', 'secretAccessKey', 'password', 'token']);
 
 /** Variables that hold several values, parted by commas. */
-const LISTS = new Set(['ALLOWED_HOSTS', 'TRUST_PROXY', 'NATS_URL', 'SECRET_KEY', 'TOOLCHAINS']);
+const LISTS = new Set(['ALLOWED_HOSTS', 'TRUST_PROXY', 'NATS_URL', 'SECRET_KEY', 'EGRESS_TOKEN', 'TOOLCHAINS']);
 
 /** @throws ConfigError with every mistake in one message */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {

@@ -16,15 +16,15 @@ const GRACE_MS = 8_000;
 
 /** @throws CannotStart without a token: anyone who can reach it could use it */
 export async function egress({ egress: own, fetch: settings, log: { level } }: Config): Promise<Running> {
-  const { token, host, port, metricsPort } = own;
-  if (token === undefined) throw new CannotStart('the role egress needs a token that its clients share: set EGRESS_TOKEN');
+  const { token: tokens, host, port, metricsPort } = own;
+  if (tokens === undefined) throw new CannotStart('the role egress needs a token that its clients share: set EGRESS_TOKEN');
   const log = createLog(level);
   const metrics = createMetrics();
   const resolving = { resolve: nameServers(), judge: addressJudge(settings) };
   const opened = await openEgress({
     connector: directConnector(settings, resolving),
     privateConnector: privateConnector(settings, resolving),
-    token,
+    tokens,
     settings: { ...own, ports: settings.ports, totalMs: settings.totalMs, privateOrigins: settings.privateOrigins },
     onRequest(outcome) {
       metrics.egressAsked(outcome);

@@ -46,6 +46,9 @@ describe('the chart', () => {
     // What containers, Services and NetworkPolicies share is the chart's.
     ['config.api.metricsPort=1', "'/config/api': additional properties 'metricsPort' not allowed"],
     ['config.controller.probesPort=1', "'/config/controller': additional properties 'probesPort' not allowed"],
+    ['config.controller.lease=mine', "'/config/controller': additional properties 'lease' not allowed"],
+    // Each pool says this of its workers.
+    ['config.worker.slots=4', "'/config/worker': additional properties 'slots' not allowed"],
     ['image.digests.app=sha256:0', "'/image/digests/app': 'sha256:0' does not match pattern"],
     ['service.ipFamilies={IPv5}', "'/service/ipFamilies/0': value must be one of 'IPv4', 'IPv6'"],
     ['api.publicUrl=files.example.org', "'/api/publicUrl': 'files.example.org' does not match pattern"],
@@ -172,6 +175,35 @@ describe('the chart', () => {
     const { spec } = (await objects(...PRODUCTION, ...args))('NetworkPolicy', 'filemill-worker');
     const rules = spec.egress.filter(({ ports }: { ports: { port: number }[] }) => ports.some(({ port }) => port === 443));
     expect(rules).toEqual([{ ports: [{ protocol: 'TCP', port: 443 }], to: peers }]);
+  });
+
+  it.each([
+    ['53 only', [], [53, 53]],
+    ['where OpenShift resolves them, too', ['--api-versions', 'security.openshift.io/v1'], [53, 53, 5353, 5353]],
+    ['what its values say', ['--set', 'networkPolicy.dnsPorts={1053}'], [1053, 1053]],
+  ])('lets all resolve names at %s', async (_, args, ports) => {
+    const find = await objects(...PRODUCTION, ...args);
+    for (const role of ['api', 'worker', 'controller', 'egress'])
+      expect(find('NetworkPolicy', `filemill-${role}`)['spec'].egress[0].ports.map(({ port }: { port: number }) => port)).toEqual(ports);
+  });
+
+  it('lets API and egress reach what its values add, and no other role', async () => {
+    const rule = (cidr: string) => ({ ports: [{ protocol: 'TCP', port: 80 }], to: [{ ipBlock: { cidr } }] });
+    const [metadata, store] = [rule('169.254.169.254/32'), rule('10.0.0.7/32')];
+    const find = await objects(...PRODUCTION, ...valuesIn({ networkPolicy: { apiRules: [metadata], egressRules: [store] } }));
+    const has = (role: string, wanted: object) =>
+      find('NetworkPolicy', `filemill-${role}`)['spec'].egress.some((one: object) => isDeepStrictEqual(one, wanted));
+    const roles = ['api', 'worker', 'controller', 'egress'];
+    expect([roles.filter((role) => has(role, metadata)), roles.filter((role) => has(role, store))]).toEqual([['api'], ['egress']]);
+  });
+
+  it('replaces workers when their settings change, and not when those of the API do', async () => {
+    const annotationsOf = async (...args: string[]) =>
+      (await objects(...PRODUCTION, ...args))('ToolchainPool', 'image')['spec'].template?.metadata?.annotations?.['filemill.io/config'];
+    const set = (value: string) => annotationsOf('--set', value);
+    expect([await annotationsOf(), await set('config.api.syncWaitMs=1')]).toEqual([undefined, undefined]);
+    const [debug, trace] = [await set('config.log.level=debug'), await set('config.log.level=trace')];
+    expect([typeof debug, typeof trace, debug === trace]).toEqual(['string', 'string', false]);
   });
 
   it('has the metrics of each role on a port that neither Ingress nor HTTPRoute reaches', async () => {

@@ -372,6 +372,13 @@ tolerations:
 {{- toYaml (mergeOverwrite $own (deepCopy .Values.config) $fixed) }}
 {{- end }}
 
+{{/* Settings of workers: nothing that names the bucket or holds a secret. They listen for probes and metrics alone. */}}
+{{- define "filemill.workerSettings" -}}
+{{- $shared := pick .Values.config "worker" "log" "fetch" }}
+{{- if not .Values.egress.enabled }}{{ $shared = mergeOverwrite (dict "fetch" (dict "rest" false)) $shared }}{{ end }}
+{{- toYaml (mergeOverwrite (dict "api" (dict "host" (include "filemill.anyAddress" .))) $shared) }}
+{{- end }}
+
 {{/* Names of the pools that the controller may make Jobs of, in JSON: the chart's, those that the values name, and those that exist already. */}}
 {{- define "filemill.poolNames" -}}
 {{- $names := concat (keys .Values.pools) .Values.controller.morePools -}}

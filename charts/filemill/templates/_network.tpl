@@ -1,6 +1,8 @@
 {{/* Rules of NetworkPolicies. */}}
 {{- define "filemill.toDns" }}
-- ports: [{ protocol: UDP, port: 53 }, { protocol: TCP, port: 53 }]
+{{- /* OpenShift's servers listen on 5353, and its network judges a packet after the Service's port has become theirs. */}}
+{{- $preset := ternary (list 53 5353) (list 53) (.Capabilities.APIVersions.Has "security.openshift.io/v1") }}
+- ports: [{{ range $i, $port := .Values.networkPolicy.dnsPorts | default $preset }}{{ if $i }}, {{ end }}{ protocol: UDP, port: {{ $port }} }, { protocol: TCP, port: {{ $port }} }{{ end }}]
   {{- with .Values.networkPolicy.dnsTo }}
   to: {{- toYaml . | nindent 4 }}
   {{- end }}

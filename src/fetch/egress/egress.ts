@@ -26,7 +26,7 @@ export interface EgressDeps {
   readonly connector: Connector;
   /** For sources and outputs of ConversionJobs. */
   readonly privateConnector: Connector;
-  readonly token: string;
+  readonly tokens: readonly string[];
   readonly settings: EgressSettings & Pick<FetchSettings, 'ports' | 'totalMs' | 'privateOrigins'>;
   readonly onRequest: (outcome: EgressOutcome) => void;
   /** In the Prometheus text format; undefined where another port has them. */
@@ -39,7 +39,7 @@ const HEADERS_MS = 10_000;
 type Reply = (status: number, headers?: Readonly<Record<string, string>>) => void;
 
 /** @throws the error of `listen` */
-export async function openEgress({ connector, privateConnector, token, settings, onRequest, metrics }: EgressDeps): Promise<Egress> {
+export async function openEgress({ connector, privateConnector, tokens, settings, onRequest, metrics }: EgressDeps): Promise<Egress> {
   const clients = new Set<Socket>();
   const timing = { headersTimeout: HEADERS_MS, requestTimeout: HEADERS_MS, connectionsCheckingInterval: HEADERS_MS / 2 };
   const server = createServer({ ...timing, maxHeaderSize: 16_384, keepAliveTimeout: 5_000 });
@@ -51,7 +51,7 @@ export async function openEgress({ connector, privateConnector, token, settings,
   server.on('clientError', (_error, client) => client.destroy());
   server.on('upgrade', (_request, client) => client.destroy());
 
-  const isAuthorized = authorizationCheck(token);
+  const isAuthorized = authorizationCheck(tokens);
   const authorities = privateAuthorities(settings);
   const serve = async (
     request: IncomingMessage,
@@ -139,10 +139,14 @@ function decode(text: string): string {
 }
 
 /** Compares digests, so that timing reveals neither the token nor its length. */
-function authorizationCheck(token: string): (request: IncomingMessage) => boolean {
+/** Several while one is replaced by another. */
+function authorizationCheck(tokens: readonly string[]): (request: IncomingMessage) => boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
-  const expected = digest(bearer(token));
-  return ({ headers }) => timingSafeEqual(digest(headers['proxy-authorization'] ?? ''), expected);
+  const expected = tokens.map((token) => digest(bearer(token)));
+  return ({ headers }) => {
+    const given = digest(headers['proxy-authorization'] ?? '');
+    return expected.some((one) => timingSafeEqual(given, one));
+  };
 }
 
 /** Writes a response to a CONNECT request, for which Node provides no response object. */

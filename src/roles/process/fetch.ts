@@ -41,6 +41,7 @@ function wayFor({ fetch: settings, egress: { url, token } }: Pick<Config, 'fetch
     const around = { resolve: nameServers(), judge: addressJudge(settings) };
     return isPrivate ? privateConnector(settings, around) : directConnector(settings, around);
   }
-  if (token === undefined) throw new CannotStart('connections through the role egress need its token: set EGRESS_TOKEN');
-  return egressConnector(url, token, settings, isPrivate);
+  const [first] = token ?? [];
+  if (first === undefined) throw new CannotStart('connections through the role egress need its token: set EGRESS_TOKEN');
+  return egressConnector(url, first, settings, isPrivate);
 }

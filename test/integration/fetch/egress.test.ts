@@ -20,6 +20,7 @@ import { freePort } from '../../kit/ports.ts';
 import { checkout, endProcess, startProcess } from '../../kit/service.ts';
 
 const TOKEN = 'a-token-that-egress-and-its-clients-share';
+const OLD_TOKEN = 'a-token-that-clients-had-before-it-was-changed';
 const FILEMILL = join(checkout, 'scripts/filemill');
 const PUBLIC = '127.0.0.1';
 const PRIVATE = '127.0.0.2';
@@ -33,7 +34,7 @@ const open = (
   openEgress({
     connector: directConnector(fetching, around),
     privateConnector: privateConnector(fetching, around),
-    token: TOKEN,
+    tokens: [TOKEN, OLD_TOKEN],
     settings: { ...egressSettings.parse({ port: 0, host: PUBLIC, ...own }), ...fetching },
     onRequest,
     metrics: async () => ({ type: 'text/plain', text: 'measured 1\n' }),
@@ -88,6 +89,11 @@ describe('egress', () => {
     return { status: statusCode, socket };
   }
   const signal = new AbortController().signal;
+
+  it.each([TOKEN, OLD_TOKEN])('takes each of its tokens, while one is replaced by another', async (token) => {
+    const { port, egress } = await scene((socket) => socket.end('x'));
+    expect((await tunnel(egress.port, `files.example:${port}`, token)).status).toBe(200);
+  });
 
   it.each<[string, string | undefined]>([
     ['empty', ''],

@@ -101,7 +101,7 @@ it('is reached through egress where the list of egress has it, and not by a URL'
   const egress = await openEgress({
     connector: directConnector(settings, around),
     privateConnector: privateConnector(settings, around),
-    token,
+    tokens: [token],
     settings: { ...own, ...settings },
     onRequest: () => {},
     metrics: async () => ({ type: 'text/plain', text: '' }),
