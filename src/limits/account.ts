@@ -87,9 +87,8 @@ export function admit(
 
 /**
  * Decides on an admitted request whose jobs are known now: those that it was admitted with, or others in their place, and perhaps more, as it
- * holds more files than its headers announced. It is still one request: `hourly`, `cooldown`
- * and a ban since its admission do not apply. If `daily` has no room for all files, the request is refunded; if only unfinished jobs are in the
- * way it is not, since some of them may have ended.
+ * holds more files than its headers announced. It is still one request: `hourly`, `cooldown` and a ban since its admission do not apply. If
+ * `daily` has no room for all files, the request is refunded; if only unfinished jobs are in the way it is not, since some of them may have ended.
  */
 export function enlarge(
   found: ClientRecord,

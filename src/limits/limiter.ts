@@ -13,7 +13,7 @@ import { type Usage, usageOf } from './usage.ts';
 export interface Limiter {
   /** Called once for each request that creates jobs, before its body is read. */
   reserve(client: Client, want: Want): Promise<Granted | LimitRefusal>;
-  /** Adds jobs to an admitted request. A refusal has refunded the whole reservation. */
+  /** @param jobs all of the request, in place of those that it was admitted with. A refusal has refunded the whole reservation. */
   enlarge(reservation: LimitReservation, jobs: readonly string[]): Promise<Granted | LimitRefusal>;
   /** For a request that ended 400, 413, 415, 501 or 503: refunds all but `cooldown`. Calling it twice is no error. */
   refund(reservation: LimitReservation): Promise<Usage>;

@@ -87,7 +87,7 @@ export async function api(config: Config, checkout: string, version: string): Pr
   const endGrants = answerGrants(nats, store);
   const port = await listen(server, config.api);
   const probes = await privateMetrics(config, metrics, stopping.signal);
-  const submissionsDone = answerSubmissions(nats, deps, () => baseUrl(config.api, undefined, port));
+  const endSubmissions = answerSubmissions(nats, deps, () => baseUrl(config.api, undefined, port));
   const stopRerouting = startRerouting({ ...store, clock, log });
   const { abandonUploads } = objects;
   const upkeep = startUpkeep({ ...store, ...config.upkeep, abandonUploads, unreadable: unreadable('job'), clock, log });
@@ -102,7 +102,7 @@ export async function api(config: Config, checkout: string, version: string): Pr
       await probes?.close();
       await Promise.all([upkeep.stop(), stopRerouting()]);
       endGrants();
-      await submissionsDone();
+      await endSubmissions();
       await store.close();
       time.close();
       await nats.close();

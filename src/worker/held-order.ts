@@ -10,7 +10,7 @@ export interface HeldOrder extends Pick<Delivery, 'extend' | 'release' | 'isWait
   readonly late: boolean;
   /** Another worker may have been given the order before, and be at work on it. */
   readonly contested: boolean;
-  /** For whom the job's record still names. */
+  /** Takes the order back, for the worker that the job's record still names. */
   regain(): Promise<void>;
   /** Says nothing, and extends it no longer: it is redelivered once its ack wait has passed. */
   forgo(): void;

@@ -140,13 +140,19 @@ interface Claimed {
   readonly cleanups: Cleanup[];
 }
 
+interface GivesWay {
+  /** For the log. */
+  readonly why: string;
+  readonly error: unknown;
+}
+
 /** What a run came to. */
 interface RunOutcome {
   readonly next: (record: JobRecord, now: number) => JobRecord;
   /** The order goes back to the queue and waits so long there, ms; undefined: the job has ended. */
   readonly releaseMs?: number;
   /** The order goes behind those that wait. */
-  readonly givesWay?: boolean;
+  readonly givesWay?: GivesWay;
   /** The record may have changed since it was claimed. */
   readonly isStale?: boolean;
 }
@@ -225,9 +231,9 @@ const isHeldBy = (record: JobRecord, attempt: string): boolean => record.state =
 
 /** If the file is at fault, the job has failed; otherwise its order is requeued. */
 async function outcomeOfError(deps: OrderDeps, jobId: string, error: unknown, signal: AbortSignal): Promise<RunOutcome> {
-  if (signal.reason instanceof GaveWay) return gaveWay(deps, jobId, 'the conversion was stopped because another client waits');
+  if (signal.reason instanceof GaveWay) return gaveWay('the conversion was stopped because another client waits');
   if (deps.express && !signal.aborted && isShortOfRoom(error))
-    return gaveWay(deps, jobId, 'the express slot has too little room for this conversion', error);
+    return gaveWay('the express slot had too little room for the conversion', error);
   const fault = signal.aborted ? undefined : await deps.health?.classifyError(error);
   // Aborted although the record turns out to be ours: the order was lost, as in an outage, and no other worker has taken it yet.
   if (signal.aborted || fault !== undefined || isTransient(error)) return interrupted(deps, jobId, error, fault);
@@ -238,10 +244,7 @@ async function outcomeOfError(deps: OrderDeps, jobId: string, error: unknown, si
 const SCARCE: ReadonlySet<unknown> = new Set(['memory', 'output_limit']);
 const isShortOfRoom = (error: unknown): boolean => error instanceof Failure && SCARCE.has(error.details['reason']);
 
-function gaveWay({ log, pool, express }: OrderDeps, jobId: string, why: string, err?: unknown): RunOutcome {
-  log.info({ job_id: jobId, pool, express, err }, `${why}: the order was requeued, and its conversion starts again`);
-  return { next: giveWay, givesWay: true, releaseMs: 0 };
-}
+const gaveWay = (why: string, error?: unknown): RunOutcome => ({ next: giveWay, givesWay: { why, error }, releaseMs: 0 });
 
 /** By a cancellation, a drain, an outage, or a worker that is not well. @param fault of this worker, if any */
 function interrupted({ health, log, pool }: OrderDeps, jobId: string, error: unknown, fault?: 'own' | 'doubtful'): RunOutcome {
@@ -293,14 +296,17 @@ async function finishJob(
 }
 
 /** What becomes of the order in the queue. */
-type Settlement = { readonly do: 'forgo' | 'give way' | 'done' } | { readonly do: 'release'; readonly delayMs: number };
+type Settlement =
+  | { readonly do: 'forgo' | 'done' }
+  | { readonly do: 'give way'; readonly as: GivesWay }
+  | { readonly do: 'release'; readonly delayMs: number };
 
 function settlementOf({ givesWay, releaseMs }: RunOutcome, { stored, isMine }: FinishedJob, isDropped: boolean): Settlement {
-  // The worker that claimed it since was given the order: a word of ours would end it, or requeue it under way.
+  // The worker that claimed it since was given the order: an answer from us would end it, or requeue it under way.
   if (!isMine && stored?.record.state === 'running') return { do: 'forgo' };
   // Also where it was to be requeued: it may have been cancelled, or tried too often.
   if (stored !== undefined && hasEnded(stored.record)) return { do: 'done' };
-  if (givesWay && isMine && stored !== undefined) return { do: 'give way' };
+  if (givesWay !== undefined && isMine && stored !== undefined) return { do: 'give way', as: givesWay };
   if (releaseMs !== undefined) return { do: 'release', delayMs: isDropped ? 0 : releaseMs };
   return { do: 'done' };
 }
@@ -312,17 +318,24 @@ async function settleOrder(
   settlement: Settlement,
   { stored, isMine, startedAt }: FinishedJob & { readonly startedAt: number },
 ): Promise<void> {
-  const { metrics, signals, pool } = deps;
+  const { log, metrics, signals, pool, express } = deps;
+  const ms = performance.now() - startedAt;
   switch (settlement.do) {
     case 'forgo':
       return message.forgo();
-    case 'give way':
+    case 'give way': {
+      const { why, error } = settlement.as;
+      log.info(
+        { job_id: message.jobId, pool, express, ms: Math.round(ms), err: error },
+        `${why}: the order was requeued, and its conversion starts again`,
+      );
       metrics.jobGaveWay(pool);
       return message.giveWay();
+    }
     case 'release':
       return message.release(settlement.delayMs);
     case 'done':
-      if (isMine && stored !== undefined) recordEnd(deps, stored.record, (performance.now() - startedAt) / 1000);
+      if (isMine && stored !== undefined) recordEnd(deps, stored.record, ms / 1000);
       // Another worker that took the job over publishes more of it.
       if (isMine) signals.ended(message.jobId);
       return message.done();

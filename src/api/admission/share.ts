@@ -32,8 +32,11 @@ export async function reserve(
   let { reservation } = decided;
   return {
     async enlarge(jobs) {
-      if (jobs.join() === reservation.taken.jobs.join()) return;
-      const enlarged = await limiter.enlarge(reservation, jobs);
+      const before = reservation;
+      if (jobs.join() === before.taken.jobs.join()) return;
+      // If the answer is lost, either the old or the new ids are stored: a refund finds them by any.
+      reservation = { ...before, taken: { ...before.taken, jobs: [...new Set([...before.taken.jobs, ...jobs])] } };
+      const enlarged = await limiter.enlarge(before, jobs);
       note(enlarged.usage);
       if (!enlarged.granted) throw limitFailure(enlarged);
       reservation = enlarged.reservation;

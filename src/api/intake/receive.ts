@@ -14,7 +14,7 @@ import { watchPace } from '../http/pace.ts';
 import type { ApiSettings } from '../settings.ts';
 import { removeAfterFailure } from './inputs.ts';
 import { PartTurns } from './part-turns.ts';
-import { type Counted, noForm, sentTwice, tooLong, tooMany, tooManyFiles } from './refusals.ts';
+import { type Counted, listTooLong, noForm, sentTwice, tooLong, tooMany, tooManyFiles } from './refusals.ts';
 import { storeSampled } from './store-sampled.ts';
 
 /** What is known so far of a file that is being received. */
@@ -232,7 +232,7 @@ class FormReader {
 
   /** One turn of the event loop takes the list apart. */
   #keepInList(name: string, lines: string): void {
-    if (lines.length > LIST_CHARACTERS) this.refuse(tooLong(LIST_CHARACTERS));
+    if (lines.length > LIST_CHARACTERS) this.refuse(listTooLong(name, LIST_CHARACTERS));
     else this.#fields.set(name, lines);
   }
 

@@ -58,6 +58,13 @@ export function noForm(type: string | undefined, field = 'file'): Failure {
 export const tooLong = (maxBytes: number): Failure =>
   new Failure('BAD_REQUEST', { says: `A form field is longer than ${maxBytes} bytes.` });
 
+/** @param max characters of all its values */
+export const listTooLong = (name: string, max: number): Failure =>
+  new Failure('BAD_REQUEST', {
+    says: `The values of the field "${name}" are longer than ${max} characters together.`,
+    details: { field: name, max },
+  });
+
 export const sentTwice = (name: string): Failure =>
   new Failure('BAD_REQUEST', {
     says: `The form has the field "${shownName(name)}" more than once: send it once.`,

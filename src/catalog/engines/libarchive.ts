@@ -1,5 +1,6 @@
 /** libarchive: files and folders from one archive into another. */
 import { conversionFailed, inputLimit, type Reason } from '../../errors.ts';
+import { NO_PASSWORD, UNKNOWN_METHODS, WRONG_PASSWORD } from '../archive-phrases.ts';
 import { MAX_ENTRIES } from '../bounds.ts';
 import { type Engine, type EngineWarning, everyPair, type Facts, type Task } from '../engine.ts';
 import { TAR } from '../known-good.ts';
@@ -16,23 +17,9 @@ const PACKAGES = ['deb', 'rpm'];
 const LINKS_LOSE = ['cpio', 'rpm'];
 
 const MEANINGS: Meanings<Reason> = [
-  [['the password is wrong', 'incorrect passphrase'], 'wrong_password'],
-  [['a password is needed', 'passphrase required'], 'password_required'],
-  // libarchive's words for a method that it does not have.
-  [
-    [
-      'encryption is not supported',
-      'crypto codec not supported',
-      'encrypted',
-      'unsupported compression',
-      'unsupported block header',
-      'compression method',
-      'not supported',
-      'unsupported method',
-      'unrecognized archive format',
-    ],
-    'unsupported_variant',
-  ],
+  [['the password is wrong', ...WRONG_PASSWORD], 'wrong_password'],
+  [['a password is needed', ...NO_PASSWORD], 'password_required'],
+  [UNKNOWN_METHODS, 'unsupported_variant'],
 ];
 
 export const engine: Engine = {

@@ -8,7 +8,7 @@ import { NATIVE_PROGRAMS, type NativeProgram } from './policy.ts';
 
 const PROGRAMS = 'src/exec/programs';
 /** What they import of the service: files that import nothing. */
-export const SHARED = ['src/catalog/bounds.ts', 'src/catalog/looks/wide.ts'];
+export const SHARED = ['src/catalog/archive-phrases.ts', 'src/catalog/bounds.ts', 'src/catalog/looks/wide.ts'];
 /** This file: how it compiles them counts too. */
 const STAGE = 'src/exec/confine/stage.ts';
 /** libvips as sharp's packages bring it, with all that it needs: sharp itself is not used here. */
@@ -106,10 +106,7 @@ export async function compile(checkout: string, into: string): Promise<void> {
  */
 async function publish(home: string, stamp: string, fill: (fresh: string) => Promise<void>): Promise<string> {
   const path = join(home, stamp);
-  if (await isThere(path)) {
-    noteUse(path);
-    return path;
-  }
+  if ((await isThere(path)) && noteUse(path)) return path;
   await mkdir(home, { recursive: true });
   const older = await readdir(home);
   const fresh = await mkdtemp(join(home, FRESH));
@@ -124,7 +121,8 @@ async function publish(home: string, stamp: string, fill: (fresh: string) => Pro
   noteUse(path);
   for (const name of older.filter((each) => each !== stamp)) {
     const old = join(home, name);
-    if (!(await isUsed(old)) && !(await isBeingMade(old))) await rm(old, { recursive: true, force: true });
+    // Others may be removing it, too, or begin to use it: it stays then, until the next version is made.
+    if (!(await isUsed(old)) && !(await isBeingMade(old))) await rm(old, { recursive: true, force: true }).catch(() => {});
   }
   return path;
 }
@@ -133,19 +131,30 @@ async function publish(home: string, stamp: string, fill: (fresh: string) => Pro
 const USERS = '.used-by';
 const noted = new Set<string>();
 
-function noteUse(path: string): void {
-  if (noted.has(path)) return;
+/** @returns whether the version is there still: another process may have removed it a moment ago */
+function noteUse(path: string): boolean {
   const note = join(path, USERS, String(process.pid));
+  if (noted.has(path)) return existsSync(path);
   try {
-    mkdirSync(dirname(note), { recursive: true });
+    makeFolder(dirname(note));
     writeFileSync(note, '');
   } catch (error) {
-    // Another user's checkout: its owner is told nothing of us, as before.
     unlessUnwritable(error);
-    return;
+    // Another user's checkout: its owner is told nothing of us.
+    return existsSync(path);
   }
   noted.add(path);
   process.once('exit', () => rmSync(note, { force: true }));
+  return true;
+}
+
+/** Not with those above it: a version that was removed must not come back empty. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 /** This process uses what it asked for last. The note of one that was killed says nothing. */

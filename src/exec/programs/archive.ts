@@ -11,6 +11,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { DAMAGE, NO_PASSWORD, UNKNOWN_METHODS, WRONG_PASSWORD } from '../../catalog/archive-phrases.ts';
 import { endsWhole } from './archive/end.ts';
 import { filter } from './archive/filter.ts';
 import { type Found, isTooMuch, mostUnpacked } from './archive/found.ts';
@@ -56,12 +57,7 @@ const VERIFIERS: Readonly<Record<string, string>> = {
 /** A TAR has more than its files, bytes: a header for each, and blocks to fill up. */
 const mostStreamed = (most: number): number => 2 * most;
 
-/** What libarchive and gzip say of an archive, in lower case: the engine judges a failure by the first of them (src/catalog/engines/libarchive.ts). */
-const PHRASES = [
-  ...['incorrect passphrase', 'passphrase required', 'encryption is not supported', 'crypto codec not supported', 'encrypted'],
-  ...['unsupported compression', 'unsupported block header', 'compression method', 'not supported', 'unsupported method'],
-  ...['unrecognized archive format', 'bad crc', 'crc error', 'checksum', 'truncated', 'unexpected end', 'damaged', 'invalid', 'corrupt'],
-];
+const PHRASES = [...WRONG_PASSWORD, ...NO_PASSWORD, ...UNKNOWN_METHODS, ...DAMAGE];
 
 /** What libarchive takes the archive for, in the last line that it prints. */
 const FORMAT = `"$1" --options='mtree:!checkfs' -tvvvqf "$2" '*' <"$4" 2>/dev/null | tail -n 1 >"$3/format"`;
@@ -162,7 +158,7 @@ function fail(bsdtar: string, source: Source, isSource: boolean): never {
   failToRead(source);
 }
 
-/** Says what the file `read` has of `PHRASES`: the service logs it, and judges the failure by it. The names of files stand between them. */
+/** Says what the file `read` has of `PHRASES`: the service logs it, and judges the failure by it. Names of files are in these lines, too: only known phrases are passed on. */
 function failToRead(source: Source): never {
   const { folder, passwordFile } = source;
   const words = asksForPassword(source)

@@ -179,6 +179,11 @@ export function openResidents({
       clearTimeout(resident.idleTimer);
       let start: Promise<ResidentProcess> | undefined;
       let process: ResidentProcess | undefined;
+      /** Where the request never came to its process: the one that starts, or the one that was there. */
+      const waitForIdle = async (starting: Promise<ResidentProcess | undefined> = Promise.resolve(resident.current)) => {
+        const there = await starting.catch(() => undefined);
+        if (there !== undefined && !resident.busy) await unloadWhenIdle(key, resident, there);
+      };
       try {
         // An aborted request stops neither of these: the next request needs the room, and the process.
         if (resident.holdsModels) await unlessAborted(makeRoom(key), options.signal, notSent);
@@ -194,11 +199,7 @@ export function openResidents({
       } catch (error) {
         // A request that was cancelled before it was sent has broken nothing.
         if (error instanceof ResidentBroken && (process !== undefined || error.why !== 'cancelled')) onReplaced(key, error.why);
-        if (resident.holdsModels && process === undefined)
-          void start?.then(
-            (started) => (resident.busy ? undefined : unloadWhenIdle(key, resident, started)),
-            () => {},
-          );
+        if (resident.holdsModels && process === undefined) void waitForIdle(start);
         throw error;
       } finally {
         resident.busy = false;

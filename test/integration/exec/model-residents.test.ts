@@ -197,14 +197,22 @@ it('does not wait for the start of another program when it is cancelled', async 
 
 it('is idle from its last request on, though others were cancelled while it started', async () => {
   const [mayStart, started] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  await using residents = await open({ idleMs: 4_000, onStarted: () => started.resolve() }, undefined, mayStart.promise);
+  await using residents = await open({ idleMs: 10_000, onStarted: () => started.resolve() }, undefined, mayStart.promise);
   for (let count = 0; count < 2; count++) await cancelled(residents);
   mayStart.resolve();
   await started.promise;
-  await pause(2_000);
+  await pause(6_000);
   const { pid } = await ask(residents, circle(48));
-  await pause(2_800);
+  await pause(6_000);
   expect([residents.ended, residents.pid(residentKey(matte, 'matte'))]).toEqual([[], pid]);
+});
+
+it('ends a program in time that a cancelled request did not come to', async () => {
+  await using residents = await open({ idleMs: 500 });
+  const { pid = 0 } = await ask(residents, circle(48));
+  await expect(ask(residents, circle(48), matte, AbortSignal.abort())).rejects.toMatchObject({ why: 'cancelled' });
+  await vi.waitFor(() => expect(isGone(pid)).toBe(true), 20_000);
+  expect(residents.ended).toEqual(['idle']);
 });
 
 it('ends a program that was started for a request that is cancelled, when nothing else is asked', async () => {

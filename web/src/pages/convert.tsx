@@ -10,7 +10,7 @@ import { Targets } from '../parts/targets.tsx';
 import { TaskList } from '../parts/task-list.tsx';
 import { t } from '../words/words.ts';
 import { bounds } from '../work/limits.ts';
-import { askLimits } from '../work/line.ts';
+import { learnBounds } from '../work/line.ts';
 import { fieldsOf, wantOf } from '../work/orders.ts';
 import { isActive, pieceOf, start, type Task, taskOf } from '../work/tasks.ts';
 
@@ -34,7 +34,7 @@ async function add(given: readonly (File | string)[]): Promise<void> {
   });
   tasks.value = [...tasks.value, ...fresh];
   // How many of them one request may have.
-  if (tasks.value.length > 1) void askLimits();
+  if (tasks.value.length > 1) void learnBounds();
 }
 
 /** What asks for all of them: those that are alike by one request, as many as it may have. */

@@ -89,11 +89,20 @@ export function leave(place: Place): void {
 export const submit = (order: Omit<Waiting, 'resolve' | 'reject' | 'keptUntil'>): Promise<string> =>
   waitIn<Waiting, string>(orders, order.cancel, (resolve, reject) => ({ ...order, keptUntil: Date.now() + KEPT, resolve, reject }));
 
-/** What the service tells of its limits holds until it is asked again. */
-export async function askLimits(): Promise<Limits> {
-  const { data } = await ask<Limits>('api/v1/limits');
-  bounds.value = data.files;
-  return data;
+/** What the service tells of its limits holds until it is asked again. A replica of the version before tells nothing of files. */
+async function askLimits(): Promise<Limits> {
+  const { data } = await ask<Partial<Pick<Limits, 'files'>> & Omit<Limits, 'files'>>('api/v1/limits');
+  bounds.value = data.files ?? bounds.value;
+  return { ...data, files: bounds.value };
+}
+
+let isAsking = false;
+/** For what is shown before anything is sent; once at a time, and where it fails, what is known stays. */
+export async function learnBounds(): Promise<void> {
+  if (isAsking) return;
+  isAsking = true;
+  await askLimits().catch(() => {});
+  isAsking = false;
 }
 
 async function serve(): Promise<void> {
