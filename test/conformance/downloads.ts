@@ -478,10 +478,11 @@ export function downloadSuite(
         expect(await buffer(body)).toHaveLength(size);
       });
 
-      it('byte by byte arrives in joined pieces, each byte counted', async () => {
-        const bytes = 60_000;
+      it('in small chunks arrives in joined pieces, each byte counted', async () => {
+        const bytes = 64_000;
         const server = await serve((socket) => {
-          socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(bytes)}0\r\n\r\n`, 'latin1');
+          const chunk = `20\r\n${'x'.repeat(32)}\r\n`;
+          socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(bytes / 32)}0\r\n\r\n`, 'latin1');
         });
         const { body } = await open(at(server), { from: [server], maxBytes: bytes });
         const pieces = (await body.toArray()) as Buffer[];
@@ -489,6 +490,14 @@ export function downloadSuite(
         expect(pieces.slice(0, -1).filter(({ length }) => length < MIN_PIECE_BYTES)).toEqual([]);
         const { failure } = await refusal(at(server), { from: [server], maxBytes: bytes - 1 });
         expect(failure).toMatchObject({ code: 'FILE_TOO_LARGE', details: { max_bytes: bytes - 1, received_bytes: bytes } });
+      });
+
+      it.each([
+        ['in crumbs is refused, however long it would be', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\nx\r\n'],
+        ['behind interim responses without end is refused', '', 'HTTP/1.1 103 Early\r\n\r\n'],
+      ])('%s', async (_, first, repeated) => {
+        const server = await serve((socket) => pour(socket, first, repeated.repeat(2_000)));
+        expect((await refusal(at(server), { from: [server] })).reason).toBe('unreachable');
       });
 
       it('again and again, but never for long, is borne with', async () => {

@@ -80,6 +80,16 @@ export function refuseWhileStopping({ stopping, fault }: Pick<Deps, 'stopping' |
     throw new Failure('OVERLOADED', { says: 'The service cannot convert at the moment: try again later.', cause: new Error(why.message) });
 }
 
+/** For what is stored and creates no job. @throws Failure `OVERLOADED` */
+export function refuseWhenFull({ fault }: Pick<Deps, 'fault'>): void {
+  const why = fault?.();
+  if (why?.reason !== 'disk_full') return;
+  throw new Failure('OVERLOADED', {
+    says: 'The service has no room for files at the moment: try again later.',
+    cause: new Error(why.message),
+  });
+}
+
 /** Counts one read, or one MCP message. @throws Failure `RATE_LIMITED` */
 export async function countRead(deps: Deps, request: FastifyRequest): Promise<void> {
   const { flood, assistantFlood } = deps.limits;

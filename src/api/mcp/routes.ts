@@ -1,10 +1,11 @@
 /** `POST /mcp`: JSON-RPC 2.0 for AI assistants over Streamable HTTP, in four versions of the Model Context Protocol, without sessions. */
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isRecord } from '../../contracts/json.ts';
 import { Failure } from '../../errors.ts';
 import { onAbort } from '../../streams/abort.ts';
-import { clientOf, mayCall, refuseCall } from '../admission/admission.ts';
+import { clientOf, countRead, mayCall, refuseCall } from '../admission/admission.ts';
 import type { ApiDeps } from '../deps.ts';
 import { failureOf } from '../http/problem.ts';
 import { NotAdmitted, noMemoryInUse, readBody, SMALL_BYTES } from './protocol/body.ts';
@@ -60,7 +61,7 @@ export function serveMcp(app: FastifyInstance, deps: ApiDeps, url: string, serve
       rememberId(request, message);
       const arrived = { streams: streams && (!json || asksForProgress(message)), gone: gone.signal, release };
       return Array.isArray(message)
-        ? answerBatch(talk, request, reply, message, arrived)
+        ? answerBatch(deps, talk, request, reply, message, arrived)
         : send(reply, await talk.answer(request, message, arrived));
     },
   });
@@ -70,8 +71,9 @@ export function serveMcp(app: FastifyInstance, deps: ApiDeps, url: string, serve
 const isSmall = ({ headers }: FastifyRequest): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= SMALL_BYTES;
 
-/** Several messages in one request, each answered as if it were alone. */
+/** Several messages in one request, each counted and answered as if it were alone, and begun in a separate turn of the event loop. */
 async function answerBatch(
+  deps: ApiDeps,
   talk: Exchanges,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -84,17 +86,22 @@ async function answerBatch(
     throw new Malformed(INVALID_REQUEST, `A batch must have 1 to ${MOST_IN_BATCH} messages.`);
   if (messages.some((message) => Array.isArray(message) || (isRecord(message) && message['method'] === 'initialize')))
     throw new Malformed(INVALID_REQUEST, 'A batch must not contain a batch or initialize.');
-  const answers = await Promise.all(
-    messages.map(async (message) => {
-      try {
-        const response = await talk.answer(request, message, { streams: false, gone, release: () => {} });
-        return response.body === null ? undefined : ((await response.json()) as object);
-      } catch (error) {
-        return refusalOf(failureOf(error, request), request.id, idOf(message));
-      }
-    }),
-  );
-  const said = answers.filter((answer) => answer !== undefined);
+  const answerOne = async (message: unknown, at: number) => {
+    try {
+      // The first was counted with the request.
+      if (at > 0) await countRead(deps, request);
+      const response = await talk.answer(request, message, { streams: false, gone, release: () => {} });
+      return response.body === null ? undefined : ((await response.json()) as object);
+    } catch (error) {
+      return refusalOf(failureOf(error, request), request.id, idOf(message));
+    }
+  };
+  const answering: Promise<object | undefined>[] = [];
+  for (const [at, message] of messages.entries()) {
+    if (at > 0) await setImmediate();
+    answering.push(answerOne(message, at));
+  }
+  const said = (await Promise.all(answering)).filter((answer) => answer !== undefined);
   return said.length === 0 ? reply.code(202).send() : reply.send(said);
 }
 

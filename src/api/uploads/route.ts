@@ -6,7 +6,7 @@ import type { Client } from '../../limits/client.ts';
 import { Exceeded, type UploadRecord } from '../../uploads/store.ts';
 import { TUS_EXTENSIONS, TUS_VERSION, type Tus, type TusAnswer, tusOver } from '../../uploads/tus.ts';
 import { receivedBytes } from '../../uploads/uploads.ts';
-import { clientOf } from '../admission/admission.ts';
+import { clientOf, refuseWhenFull } from '../admission/admission.ts';
 import type { ApiDeps } from '../deps.ts';
 import { FIELD_OF_ONE, receive } from '../intake/receive.ts';
 import { firstFile, refuseUnlessOne } from '../intake/refusals.ts';
@@ -48,6 +48,7 @@ export function uploadRoutes(app: FastifyInstance, deps: ApiDeps): void {
 async function receiveForm(deps: ApiDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { uploads, objects, settings, newId } = deps;
   const { maxFileBytes: maxBytes } = settings;
+  refuseWhenFull(deps);
   const id = `upl_${newId()}`;
   const declared = Number(request.headers['content-length'] ?? maxBytes);
   const client = clientOf(deps, request);
@@ -81,6 +82,7 @@ async function speakTus(deps: ApiDeps, tus: Tus, request: UploadRequest, reply: 
   const method = id === undefined ? 'POST' : methodOf(request);
   if (id !== undefined && !uploadIdPattern.test(id)) await uploads.find(id);
   if (method === 'PATCH') checkType(headers['content-type']);
+  if (method === 'PATCH' || method === 'POST') refuseWhenFull(deps);
   const body = uploadBody(raw, settings);
   const takesBody = method === 'PATCH' || (method === 'POST' && headers['content-type'] !== undefined);
   const url = `${baseOf(request, deps)}${UPLOADS_PATH}${id === undefined ? '' : `/${id}`}`;

@@ -4,6 +4,7 @@ import { pipeline, type Readable, type TransformCallback } from 'node:stream';
 import { fileTooLarge } from '../../errors.ts';
 import { onAbort } from '../../streams/abort.ts';
 import { Coalesce } from '../../streams/coalesce.ts';
+import { watchCrumbs } from '../../streams/crumbs.ts';
 import type { Deadline } from '../../streams/deadline.ts';
 import { urlRefused } from '../refusal.ts';
 
@@ -63,6 +64,9 @@ export function limitedBody(response: IncomingMessage, { maxBytes, idleMs, minBy
     if (body.readableLength < body.readableHighWaterMark && bytes < (minBytesPerSecond * rateMs) / 1000)
       body.destroy(urlRefused('unreachable', { says: 'The server in the URL sends the file too slowly.' }));
   }, rateMs);
+  watchCrumbs(response, () =>
+    body.destroy(urlRefused('unreachable', { says: 'The server in the URL sends the file in too many small chunks.', retryable: false })),
+  );
   // Before the pipeline, which would pass on the connection's own error.
   response.on('error', (cause) => {
     body.destroy(deadline.signal.aborted ? deadline.signal.reason : brokeOff(cause));

@@ -5,6 +5,9 @@ import { onAbort } from '../../streams/abort.ts';
 import { urlRefused } from '../refusal.ts';
 import type { ConnectTarget } from '../url.ts';
 
+/** Responses before the final one (RFC 9110 §15.2): Node reads them without a bound. */
+export const MOST_INTERIM = 20;
+
 /** By name in lower case. */
 export type Headers = Readonly<Record<string, string>>;
 
@@ -39,6 +42,7 @@ export function exchange(
       insecureHTTPParser: false,
     });
     let answered: IncomingMessage | undefined;
+    let interim = 0;
     const unsubscribe = onAbort(signal, (reason) => {
       asked.destroy();
       reject(reason);
@@ -48,6 +52,9 @@ export function exchange(
       .on('response', (response) => {
         answered = response.on('error', () => undefined);
         resolve(response);
+      })
+      .on('information', () => {
+        if (++interim > MOST_INTERIM) asked.destroy(new Error('the server sends interim responses without end'));
       })
       .on('upgrade', (_response, taken: Socket) => {
         taken.destroy();

@@ -722,6 +722,11 @@ describe('list_supported_formats', () => {
       code: 'INVALID_OPTION',
       details: { option: 'source' },
     });
+    for (const field of ['source', 'family'])
+      expect(refusalIn(await call(service.url, 'list_supported_formats', { [field]: { toString: 1 } }))).toMatchObject({
+        code: 'INVALID_OPTION',
+        details: { received: 'an object' },
+      });
     expect(refusalIn(await call(service.url, 'list_supported_formats', { family: 'fruit' }))).toMatchObject({
       code: 'INVALID_OPTION',
       details: { option: 'family' },

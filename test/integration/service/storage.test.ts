@@ -24,6 +24,15 @@ it.each([
   const refused = await convert(url, TABLE, 'html');
   expect(refused).toMatchObject({ status: 503, error: { code: 'OVERLOADED' } });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(TABLE.bytes)]), TABLE.name);
+  const uploads = `${url}/api/v1/uploads`;
+  const tus = { 'tus-resumable': '1.0.0', 'upload-length': '5' };
+  for (const asked of [
+    { method: 'POST', body: form },
+    { method: 'POST', headers: tus },
+  ])
+    expect(await readAnswer(await fetch(uploads, asked))).toMatchObject({ status: 503, error: { code: 'OVERLOADED' } });
   expect(await metrics(url)).toMatch(/^filemill_storage_full 1$/m);
   if (ended?.data === undefined) return;
   expect((await fetch(ended.data.output?.url ?? '')).status).toBe(200);

@@ -1,4 +1,5 @@
 /** Turns a call's arguments into the fields of a REST form, so that the same code validates both. */
+import { asText } from '../../../contracts/json.ts';
 import { Failure } from '../../../errors.ts';
 import type { JobRecord } from '../../../jobs/record.ts';
 import { parseWithin } from '../../http/json-budget.ts';
@@ -78,7 +79,7 @@ function textOf(name: string, value: unknown): string {
 export function readFlag(args: Readonly<Record<string, unknown>>, name: string): boolean {
   const sent = args[name];
   if (sent === undefined || sent === null || sent === '') return false;
-  const text = String(sent).trim().toLowerCase();
+  const text = asText(sent).trim().toLowerCase();
   if (text === 'true' || text === '1') return true;
   if (text === 'false' || text === '0') return false;
   throw refusedArgument(name, 'true or false');

@@ -1,5 +1,6 @@
 /** `get_job_status` and `cancel_job`: an earlier job or batch, by its id. */
 import { jobIdPattern } from '../../../contracts/api/job.ts';
+import { asText } from '../../../contracts/json.ts';
 import { Failure } from '../../../errors.ts';
 import { batchIdPattern } from '../../../jobs/batch.ts';
 import { cancelBatch } from '../../batches/route.ts';
@@ -55,7 +56,7 @@ function readInteger(args: ToolCall['args'], option: string, most: number, allow
   if (sent === undefined || sent === null || sent === '') return undefined;
   const read = typeof sent === 'string' && /^\d{1,10}$/.test(sent.trim()) ? Number(sent) : sent;
   if (typeof read === 'number' && Number.isInteger(read) && read >= 0 && read <= most) return read;
-  const received = String(sent).slice(0, 100);
+  const received = asText(sent).slice(0, 100);
   throw new Failure('INVALID_OPTION', {
     says: `The argument ${option} is "${received}"; expected ${allowed}.`,
     details: { option, received, allowed },

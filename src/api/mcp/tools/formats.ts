@@ -4,6 +4,7 @@ import type { Catalog } from '../../../catalog/catalog.ts';
 import { formatByExtension, formatOf, formats, isUnproven } from '../../../catalog/formats.ts';
 import { formOptionNames } from '../../../catalog/options/options.ts';
 import { refuseField } from '../../../catalog/tool.ts';
+import { asText } from '../../../contracts/json.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
 import { whyAbsent } from './list.ts';
 import type { Formats } from './output-schemas.ts';
@@ -54,16 +55,16 @@ function targetsOf(catalog: Catalog, source: string): NonNullable<Formats['targe
 
 function readSource(catalog: Catalog, sent: unknown): string | undefined {
   if (isEmpty(sent)) return undefined;
-  const id = formatByExtension(String(sent).trim().replace(/^\./, '').toLowerCase())?.id;
+  const id = formatByExtension(asText(sent).trim().replace(/^\./, '').toLowerCase())?.id;
   if (id !== undefined && catalog.sources.includes(id)) return id;
-  throw refuseField('source', String(sent), `one of ${catalog.sources.join(', ')}`);
+  throw refuseField('source', asText(sent), `one of ${catalog.sources.join(', ')}`);
 }
 
 function readFamily(sent: unknown): string | undefined {
   if (isEmpty(sent)) return undefined;
-  const family = String(sent).trim().toLowerCase();
+  const family = asText(sent).trim().toLowerCase();
   if (FAMILIES.includes(family)) return family;
-  throw refuseField('family', String(sent), `one of ${FAMILIES.join(', ')}`);
+  throw refuseField('family', asText(sent), `one of ${FAMILIES.join(', ')}`);
 }
 
 const isEmpty = (sent: unknown): boolean => sent === undefined || sent === null || sent === '';
