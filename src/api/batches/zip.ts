@@ -14,7 +14,7 @@ export function packBatch(objects: ObjectStore, records: readonly JobRecord[]): 
   const files = outputs.map((output, index) => ({
     name: names[index] ?? output.filename,
     open: () => objects.get(output.key),
-    compress: isText(output),
+    compress: isSmallText(output),
   }));
   const failed = records.flatMap((record) => {
     const error = errorOf(record);
@@ -24,8 +24,11 @@ export function packBatch(objects: ObjectStore, records: readonly JobRecord[]): 
   return zipStream(failed.length === 0 ? files : [...files, report]);
 }
 
-/** Formats that are compressed already. */
-const isText = ({ contentType }: StoredOutput): boolean => /^text\/|[+/](json|xml)/.test(contentType);
+/** A pack is made anew for each request. Of a larger file, what it costs to compress it would be far more than it costs to ask for it. */
+const MOST_COMPRESSED_BYTES = 1 << 20;
+/** Other formats are compressed already. */
+const isSmallText = ({ contentType, sizeBytes }: StoredOutput): boolean =>
+  sizeBytes <= MOST_COMPRESSED_BYTES && /^text\/|[+/](json|xml)/.test(contentType);
 
 /** `a.png`, `a.png` become `a.png`, `a-2.png`. */
 export function numbered(names: readonly string[]): string[] {
