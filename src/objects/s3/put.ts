@@ -1,6 +1,7 @@
 /** Uploads a stream to S3 while holding at most one part in memory: in one request if it fits into a part, else as a multipart upload. */
 import { createHash } from 'node:crypto';
 import { addAbortSignal } from 'node:stream';
+import { Failure } from '../../errors.ts';
 import { type ObjectStore, TooLarge } from '../store.ts';
 import { validKey } from '../valid-key.ts';
 import { type S3Call, S3Failure } from './call.ts';
@@ -10,24 +11,39 @@ const PART_BYTES = 5 * 1_024 * 1_024;
 /** Most files are no larger. */
 const FIRST_BYTES = 64 * 1_024;
 
+/** All blocks of a process together, bytes: a replica with 768 MiB has other things to hold. Further files are refused. */
+const MOST_HELD_BYTES = 384 * 1_024 * 1_024;
+
 /** Keys, by upload id, of uploads that could not be aborted because the store did not answer. */
 export type Unfinished = Map<string, string>;
 /** Further ones are left to the sweep by age. */
 const MOST_UNFINISHED = 1_000;
 
-export function putTo(call: S3Call, bucket: string, unfinished: Unfinished): ObjectStore['put'] {
+export function putTo(call: S3Call, bucket: string, unfinished: Unfinished, mostHeldBytes = MOST_HELD_BYTES): ObjectStore['put'] {
+  let heldBytes = 0;
+  /** @throws Failure `OVERLOADED` */
+  const grown = (block: Buffer): Buffer => {
+    const size = Math.min(PART_BYTES, block.length * 8);
+    if (heldBytes + size > mostHeldBytes)
+      throw new Failure('OVERLOADED', { says: 'The service is receiving as many files as it can hold: try again in a moment.' });
+    heldBytes += size - block.length;
+    const larger = Buffer.allocUnsafeSlow(size);
+    block.copy(larger);
+    return larger;
+  };
   return async (key, source, maxBytes, signal) => {
     // The stream may fail before it is read, and an error without a listener would end the process.
     source.on('error', () => {});
     const upload = uploadOf(call, bucket, key, unfinished);
+    // One block is reused: each part has been sent before the next is filled.
+    let block: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
+    heldBytes += block.length;
     try {
       validKey(key);
       signal?.throwIfAborted();
       if (signal !== undefined) addAbortSignal(signal, source);
       const hash = createHash('sha256');
       let sizeBytes = 0;
-      // One block is reused: each part has been sent before the next is filled.
-      let block: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
       let held = 0;
       for await (const chunk of source as AsyncIterable<Uint8Array | string>) {
         const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
@@ -52,14 +68,10 @@ export function putTo(call: S3Call, bucket: string, unfinished: Unfinished): Obj
       source.destroy();
       await upload.abandon();
       throw error;
+    } finally {
+      heldBytes -= block.length;
     }
   };
-}
-
-function grown(block: Buffer): Buffer {
-  const larger = Buffer.allocUnsafeSlow(Math.min(PART_BYTES, block.length * 8));
-  block.copy(larger);
-  return larger;
 }
 
 function uploadOf(call: S3Call, bucket: string, key: string, unfinished: Unfinished) {
