@@ -1,6 +1,6 @@
 /** What libarchive and gzip say of an archive that they cannot read, in lower case. Names of files stand beside it: nothing else of a line is passed on. */
 
-/** Of an archive that is sound, and made in a way that is not known here. */
+/** The archive is sound, and made in a way that is not known here. */
 export const UNKNOWN_METHODS: readonly string[] = [
   ...['encryption is not supported', 'crypto codec not supported', 'encrypted', 'unsupported compression', 'unsupported block header'],
   ...['compression method', 'not supported', 'unsupported method', 'unrecognized archive format'],

@@ -54,7 +54,7 @@ export const egressSettings = z.strictObject({
     .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(z.string().min(32)).min(1).max(8).optional())
     .meta({ type: 'array', items: { type: 'string', minLength: 32 } })
     .describe(
-      'Secret that the role `egress` shares with its clients, at least 32 characters: it serves no other client. Of several, clients send the first, and `egress` takes each',
+      'Secret that the role `egress` shares with its clients, at least 32 characters: it serves no other client. If there are several, clients send the first, and `egress` takes each',
     ),
   port: z.coerce.number().int().min(0).max(65_535).default(8081).describe('TCP port that the role `egress` listens on; 0: any free port'),
   host: z.string().default('0.0.0.0').describe('Address that the role `egress` listens on: it must not be reachable from the Internet'),

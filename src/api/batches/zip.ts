@@ -24,7 +24,7 @@ export function packBatch(objects: ObjectStore, records: readonly JobRecord[]): 
   return zipStream(failed.length === 0 ? files : [...files, report]);
 }
 
-/** A pack is made anew for each request. Of a larger file, what it costs to compress it would be far more than it costs to ask for it. */
+/** Each request packs again: to compress a larger file would cost far more than to ask for it. */
 const MOST_COMPRESSED_BYTES = 1 << 20;
 /** Other formats are compressed already. */
 const isSmallText = ({ contentType, sizeBytes }: StoredOutput): boolean =>
