@@ -20,8 +20,8 @@ afterEach(() => rmSync(checkout, { recursive: true }));
 
 /** A service that has started, and stays. */
 const OTHER = `
-  import { stage } from './src/exec/confine/stage.ts';
   const { CHECKOUT } = process.env;
+  const { stage } = await import('./src/exec/confine/stage.ts');
   process.stdout.write((await stage(CHECKOUT, process.execPath, CHECKOUT + '/work')).pathOf('merge.ts'));
   setInterval(() => {}, 1_000);
 `;
