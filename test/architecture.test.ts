@@ -17,7 +17,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['jobs', 'queue', 'signals', 'pools', 'objects', 'uploads', 'limits', 'fetch', 'exec', 'judge', 'kube', 'telemetry'],
   ['nats', 'sqlite'],
   ['catalog'],
-  ['contracts', 'errors', 'streams'],
+  ['alive', 'contracts', 'errors', 'streams'],
 ];
 /** The same within a folder, for its folders and its own files, which have no extension here; those of one rank do not import each other. */
 const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {

@@ -1,5 +1,6 @@
 /** The names of files that are still being written. They lie beside their final path, so that the rename stays within one folder. */
 import { randomBytes } from 'node:crypto';
+import { isAlive } from '../alive.ts';
 
 /** No key contains this character. */
 const SEPARATOR = '~';
@@ -23,13 +24,4 @@ export function isAbandoned(name: string, modifiedAt: number): boolean {
   // In a container every start has the same process id: a file older than this process was left by an earlier one.
   if (writer === process.pid) return modifiedAt < now - process.uptime() * 1_000;
   return !isAlive(writer);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    // EPERM: it lives, under another user.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

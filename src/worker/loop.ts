@@ -82,9 +82,9 @@ async function takeOrder(deps: WorkerDeps, { turn, slot, stopping, dropped }: Tu
   if (stopping.aborted) return false;
 
   // An express slot reserves what it has: one that waits for all others to be busy must not keep an order from them.
-  using early = express ? unbounded() : reserve();
+  using beforePull = express ? unbounded() : reserve();
   // The workers that hold the last reservations use them up.
-  if (early === undefined) return false;
+  if (beforePull === undefined) return false;
   const delivery = await pull(deps, turn, myTurn ?? stopping);
   if (delivery === undefined) return true;
   const adopt = heldOrders.get(delivery.order.jobId);
@@ -97,14 +97,14 @@ async function takeOrder(deps: WorkerDeps, { turn, slot, stopping, dropped }: Tu
     await delivery.release(0);
     return true;
   }
-  using late = express ? reserve() : unbounded();
-  if (late === undefined) {
+  using afterPull = express ? reserve() : unbounded();
+  if (afterPull === undefined) {
     await delivery.release(0);
     return false;
   }
 
-  early.take();
-  late.take();
+  beforePull.take();
+  afterPull.take();
   using _ = slot?.occupy();
   await processDelivery(deps, delivery, dropped);
   return true;

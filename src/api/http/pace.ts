@@ -1,7 +1,7 @@
 /** Gives up on bodies that trickle, and on those that come in crumbs: what each piece costs must be worth its bytes. */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../errors.ts';
-import { areCrumbs, dropRest } from '../../streams/crumbs.ts';
+import { watchCrumbs } from '../../streams/crumbs.ts';
 import type { ApiSettings } from '../settings.ts';
 
 /**
@@ -13,17 +13,14 @@ export function watchPace(
   { paceWindowMs, paceBytes }: Pick<ApiSettings, 'paceWindowMs' | 'paceBytes'>,
   refuse: (failure: Failure) => void,
 ): () => void {
-  const isChunked = request.headers['transfer-encoding'] !== undefined;
-  let [pieces, bytes, inWindow] = [0, 0, 0];
+  let inWindow = 0;
   const count = (chunk: Buffer) => {
-    pieces++;
-    bytes += chunk.length;
     inWindow += chunk.length;
-    if (!isChunked || !areCrumbs(pieces, bytes)) return;
-    stop();
-    dropRest(request);
-    refuse(new Failure('BAD_REQUEST', { says: 'The body has too many small chunks: send larger ones, or a Content-Length.' }));
   };
+  const forget = watchCrumbs(request, () => {
+    stop();
+    refuse(new Failure('BAD_REQUEST', { says: 'The body has too many small chunks: send larger ones, or a Content-Length.' }));
+  });
   const timer = setInterval(() => {
     if (request.complete) return;
     if (inWindow < paceBytes) {
@@ -34,6 +31,7 @@ export function watchPace(
   }, paceWindowMs);
   const stop = () => {
     clearInterval(timer);
+    forget();
     request.off('data', count);
   };
   request.on('data', count);

@@ -6,7 +6,7 @@ import type { Toolchain } from '../../contracts/toolchains.ts';
 import { type ConversionGraph, costOfHop, type Edge, HOP_COST, mayChain } from './graph.ts';
 import type { RoutePolicy } from './policy.ts';
 
-/** A table has tens of thousands of these: the hops are joined where one is asked for. */
+/** A table has tens of thousands of these. `routes.ts` joins the hops of the one that it returns. */
 export interface Cheapest {
   readonly toolchain: Toolchain;
   readonly cost: number;

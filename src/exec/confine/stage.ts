@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } f
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { basename, dirname, join, sep } from 'node:path';
+import { isAlive } from '../../alive.ts';
 import { NATIVE_PROGRAMS, type NativeProgram } from './policy.ts';
 
 const PROGRAMS = 'src/exec/programs';
@@ -140,7 +141,7 @@ function noteUse(path: string): boolean {
     writeFileSync(note, '');
   } catch (error) {
     unlessUnwritable(error);
-    // Another user's checkout: its owner is told nothing of us.
+    // In a checkout of another user no note can be written.
     return existsSync(path);
   }
   noted.add(path);
@@ -161,16 +162,7 @@ function makeFolder(path: string): void {
 async function isUsed(path: string): Promise<boolean> {
   // Another process may be removing it.
   const users = await readdir(join(path, USERS)).catch(() => []);
-  return users.map(Number).some((pid) => pid !== process.pid && isRunning(pid));
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+  return users.map(Number).some((pid) => pid !== process.pid && isAlive(pid));
 }
 
 const FRESH = 'fresh-';

@@ -207,7 +207,7 @@ export class ResidentProcess {
     return this.pid === undefined ? 0 : residentBytesOf(this.pid);
   }
 
-  /** The launcher kills what reads a file when it has been read, and the program is asked for the next process. */
+  /** Whether the program forks a process for each request. The launcher kills that process after its request, and the program forks the next one. */
   get isForkServer(): boolean {
     return this.mayFork && this.freshness.by === 'fork';
   }

@@ -1,12 +1,19 @@
 /** Sends one HTTP request over a connection that is not reused. */
-import { type IncomingMessage, request } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { onAbort } from '../../streams/abort.ts';
 import { urlRefused } from '../refusal.ts';
 import type { ConnectTarget } from '../url.ts';
 
-/** Responses before the final one (RFC 9110 §15.2): Node reads them without a bound. */
-export const MOST_INTERIM = 20;
+const MOST_INTERIM = 20;
+
+/** Ends a request whose server sends interim responses (RFC 9110 §15.2) without end: Node reads them without a bound. */
+export function boundInterim(asked: ClientRequest): void {
+  let interim = 0;
+  asked.on('information', () => {
+    if (++interim > MOST_INTERIM) asked.destroy(new Error('the server sends interim responses without end'));
+  });
+}
 
 /** By name in lower case. */
 export type Headers = Readonly<Record<string, string>>;
@@ -41,8 +48,8 @@ export function exchange(
       maxHeaderSize: maxHeaderBytes,
       insecureHTTPParser: false,
     });
+    boundInterim(asked);
     let answered: IncomingMessage | undefined;
-    let interim = 0;
     const unsubscribe = onAbort(signal, (reason) => {
       asked.destroy();
       reject(reason);
@@ -52,9 +59,6 @@ export function exchange(
       .on('response', (response) => {
         answered = response.on('error', () => undefined);
         resolve(response);
-      })
-      .on('information', () => {
-        if (++interim > MOST_INTERIM) asked.destroy(new Error('the server sends interim responses without end'));
       })
       .on('upgrade', (_response, taken: Socket) => {
         taken.destroy();

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { watchCrumbs } from '../../streams/crumbs.ts';
 import type { Connector } from '../connector.ts';
-import { MOST_INTERIM } from '../download/exchange.ts';
+import { boundInterim } from '../download/exchange.ts';
 import type { FetchSettings } from '../settings.ts';
 import { judgePage } from './page.ts';
 import { PageTunnel, type PageTunnelLimits } from './tunnel.ts';
@@ -105,10 +105,7 @@ async function forward(tunnel: PageTunnel | undefined, request: IncomingMessage,
   });
   // `once` and `pipeline` report errors. A later one without a listener would end the process.
   sent.on('error', () => {});
-  let interim = 0;
-  sent.on('information', () => {
-    if (++interim > MOST_INTERIM) sent.destroy(new Error('the server sends interim responses without end'));
-  });
+  boundInterim(sent);
   const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
   const [[answer]] = await Promise.all([answered, pipeline(request, tunnel.meterSent(), sent)]);
   watchCrumbs(answer, () => answer.destroy(new Error('the server sends too many small chunks')));
