@@ -100,8 +100,9 @@ check: node
 	@echo "verify: types" && tsc -p . && tsc -p web
 	@echo "verify: generated files" && node scripts/generate.ts --check
 	@echo "verify: regular expressions" && node scripts/regular-expressions.ts $(EXPRESSIONS)
+	@echo "verify: subjects of new commits" && node scripts/commit-subjects.ts
 
-verify: check ## Checks format, lint, types, generated files, regular expressions, the architecture and the list of what was proved
+verify: check ## Checks format, lint, types, generated files, regular expressions, subjects of commits, the architecture and the list of what was proved
 	@echo "verify: architecture, and that what is offered was proved" && vitest run --reporter=dot test/architecture.test.ts test/unit/proved.test.ts
 
 test: ## What verify checks, then some tests of each feature, drawn by the commit, on real servers, real converters and real files
