@@ -63,7 +63,7 @@ test-tools:
 servers:
 	@scripts/build-servers helm kstatus kwok prometheus
 
-# Those that `make test` always needs: scripts/test.ts builds others that a drawn test starts.
+# Those that most tests need: scripts/test.ts builds others that a named test starts.
 test-servers:
 	@scripts/build-servers
 
@@ -105,12 +105,12 @@ check: node
 verify: check ## Checks format, lint, types, generated files, regular expressions, subjects of commits, the architecture and the list of what was proved
 	@echo "verify: architecture, and that what is offered was proved" && vitest run --reporter=dot test/architecture.test.ts test/unit/proved.test.ts
 
-test: ## What verify checks, then some tests of each feature, drawn by the commit, on real servers, real converters and real files
-	@$(MAKE) --no-print-directory --jobs=2 test-servers checked
-	@node scripts/test.ts
+test: ## What verify checks, then every test file on real servers, converters and files, with rows of long tables drawn by the commit; CHANGED=1: what the changes since main concern
+	@$(MAKE) --no-print-directory --jobs=2 $(if $(CHANGED),test-servers,servers) checked
+	@node scripts/test.ts $(if $(CHANGED),--changed)
 
 test-all: export EXPRESSIONS := --all
-test-all: ## The same with every test: all hostile files, faults and kills
+test-all: ## The same with every row: all hostile files, faults and kills
 	@$(MAKE) --no-print-directory --jobs=2 servers checked
 	@node scripts/test.ts --all
 

@@ -1,4 +1,4 @@
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -48,6 +48,9 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
+// Types that were stripped once stay stripped, for all processes of all runs.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '.cache/compiled');
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
@@ -57,6 +60,9 @@ export default defineConfig({
     maxWorkers: 2,
     maxConcurrency: 3,
     pool: 'forks',
+    // Node strips the types itself, as it does where the program runs: nothing is transformed, and no module is sent from process to process.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    globalSetup: './test/global-setup.ts',
     runner: './test/drawing-runner.ts',
     sequence: { sequencer: SlowestFirst },
   },

@@ -1,16 +1,18 @@
 /**
  * Runs the tests and ends with what failed, what took longest, and one line that sums all: N passed, N failed.
  *
- *   test.ts            of each feature a sixteenth of the files, and of long tables what test/plan.ts says, by a seed: the commit, or TEST_SEED
- *   test.ts --all      every test; with DRAW=n, of each feature a quarter of the files, and of long tables one row in n
+ *   test.ts            every test file; of long tables the rows that a seed draws (the commit, or TEST_SEED), as test/plan.ts says
+ *   test.ts --changed  with the same draw, the files that the changes since `main` concern
+ *   test.ts --all      every test
  *   test.ts FILE …     these files, whole
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { relative } from 'node:path';
-import { leftOut } from '../test/plan.ts';
+import { changedTests } from './changed-tests.ts';
 import { serversFor } from './test-servers.ts';
+import { record, tooOften } from './unsteady.ts';
 
 /** What is read of Vitest's JSON report (https://vitest.dev/guide/reporters#json-reporter). */
 interface Report {
@@ -35,7 +37,9 @@ interface TestFile {
 const MOST_FILES_AGAIN = 12;
 /** When a second run has to have ended, ms after the start, unless TEST_UNTIL says it (.ci/run): seconds since 1970. */
 const LONGEST_MS = 75 * 60_000;
-const SLOWEST = 12;
+const SLOWEST = 10;
+/** A file that takes longer says at its top why: `Slow: …` (test/unit/plan.test.ts). */
+const SLOW_S = 60;
 /** Files that mostly wait for servers (leases, clocks, restarts) and take a third of a core: they run beside those that convert. */
 const WAITING = [
   'test/cluster',
@@ -51,28 +55,30 @@ const startedAt = Date.now();
 const deadline = Number(process.env['TEST_UNTIL'] || 'NaN') * 1_000 || startedAt + LONGEST_MS;
 const remainingMs = (): number => Math.max(0, deadline - Date.now());
 const options = process.argv.slice(2);
-const args = options.filter((option) => option !== '--all');
-/** In a run of all files, one in so many rows of the long tables runs. */
-const tableShare = options.includes('--all') ? Number(process.env['DRAW'] || 1) : 0;
-const seed = args.length > 0 || tableShare === 1 ? '' : process.env['TEST_SEED'] || commit();
-const undrawn = seed === '' ? [] : leftOut(globSync('test/{cluster,integration}/**/*.test.ts'), tableShare, seed);
-const without = undrawn.map((path) => `--exclude=${path}`);
-if (seed !== '') {
-  const [share, rows] = tableShare > 0 ? ['a quarter', `at least one row in ${tableShare}`] : ['a sixteenth', 'a few rows'];
-  console.log(`tests: of each feature ${share} of the files, of long tables ${rows}, by TEST_SEED=${seed}; make test-all runs every test`);
-}
+const isOption = (option: string) => option.startsWith('--');
+const named = options.filter((option) => !isOption(option));
+const onlyChanged = options.includes('--changed');
+const args = onlyChanged ? changedTests() : named;
+const seed = named.length > 0 || options.includes('--all') ? '' : process.env['TEST_SEED'] || commit();
+if (onlyChanged) console.log(`tests: the changes since main concern ${args.length} files${args.map((file) => `\n  ${file}`).join('')}`);
+if (onlyChanged && args.length === 0) done(0, 0);
+if (seed !== '') console.log(`tests: of long tables at least one row of each group, by TEST_SEED=${seed}; make test-all runs every row`);
 mkdirSync('.cache', { recursive: true });
-// `make test-all` has built them.
-if (tableShare === 0) buildServers();
+// Those of all files were built before this began.
+if (args.length > 0) buildServers(args);
 
-function buildServers(): void {
-  const drawn = globSync(args.length > 0 ? args : 'test/**/*.test.ts').filter(
-    (path) => path.endsWith('.test.ts') && !undrawn.includes(path),
-  );
-  const { status } = spawnSync('scripts/build-servers', serversFor(drawn), { stdio: 'inherit' });
+function buildServers(wanted: readonly string[]): void {
+  const { status } = spawnSync('scripts/build-servers', serversFor(globSync(wanted).filter((path) => path.endsWith('.test.ts'))), {
+    stdio: 'inherit',
+  });
   if (status === 0) return;
-  console.log('the servers that these tests need could not be built\n0 passed, 1 failed');
-  process.exit(1);
+  console.log('the servers that these tests need could not be built');
+  done(0, 1);
+}
+
+function done(passed: number, failed: number): never {
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exit(failed === 0 ? 0 : 1);
 }
 
 /** Outside of a checkout every run draws the same. */
@@ -87,8 +93,8 @@ function commit(): string {
 /** @param lane which of the runs beside each other it is: their servers take other ports @param by the seed of a draw, `''`: every test @returns undefined where Vitest wrote no report: it could not start, or ran out of time */
 async function runTests(report: string, more: readonly string[], { lane = 0, by = seed } = {}): Promise<Report | undefined> {
   rmSync(report, { force: true });
-  const command = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...without, ...more];
-  const env = { ...process.env, TEST_LANE: String(lane), TEST_SEED: by, TEST_TABLES: String(tableShare) };
+  const command = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...more];
+  const env = { ...process.env, TEST_LANE: String(lane), TEST_SEED: by };
   const child = spawn('node_modules/.bin/vitest', command, { stdio: 'inherit', timeout: remainingMs(), env });
   const [status] = await once(child, 'close').catch(() => [1]);
   try {
@@ -122,8 +128,8 @@ const lanes =
 const reports = await Promise.all(lanes);
 const runs = reports.filter((report) => report !== undefined);
 if (runs.length < lanes.length) {
-  console.log('the tests could not be run\n0 passed, 1 failed');
-  process.exit(1);
+  console.log('the tests could not be run');
+  done(0, 1);
 }
 const files = runs.flatMap(({ testResults }) => testResults);
 
@@ -137,11 +143,12 @@ const second = isWorthRepeating ? await again() : undefined;
 // A file counts as what it was when it ran by itself.
 const last = new Map([...files, ...(second?.testResults ?? [])].map((file) => [file.name, file]));
 const stray = [...runs, second].some((report) => report !== undefined && report.exitCode !== 0 && failedFiles(report).length === 0);
+const unsteady = suspects.filter(({ name }) => last.get(name)?.status === 'passed');
 const failures = [
   ...[...last.values()].filter(({ status }) => status === 'failed').flatMap(failuresOf),
   ...(stray ? ['an error outside of any test: see above'] : []),
+  ...tooOften(record(unsteady.map(pathOf), new Date(startedAt)), new Date(startedAt)),
 ];
-const unsteady = suspects.filter(({ name }) => last.get(name)?.status === 'passed').flatMap(failuresOf);
 const passed = [...last.values()].flatMap(({ assertionResults }) => assertionResults.filter(({ status }) => status === 'passed')).length;
 
 const secondsOf = ({ startTime, endTime }: TestFile): number => Math.round((endTime - startTime) / 1000);
@@ -149,9 +156,10 @@ const slowest = files.toSorted((a, b) => secondsOf(b) - secondsOf(a)).slice(0, S
 console.log(
   `${runs.reduce((sum, { numTotalTestSuites }) => sum + numTotalTestSuites, 0)} suites; the slowest files: ${slowest.map((file) => `${pathOf(file)} ${secondsOf(file)} s`).join(', ')}`,
 );
-for (const line of unsteady) console.log(`UNSTEADY, failed beside others and passed alone: ${line}`);
+const unexplained = files.filter((file) => secondsOf(file) > SLOW_S && !/\bSlow: /.test(readFileSync(file.name, 'utf8')));
+for (const file of unexplained) console.log(`SLOW, and does not say at its top why: ${pathOf(file)} ${secondsOf(file)} s`);
+for (const line of unsteady.flatMap(failuresOf)) console.log(`UNSTEADY, failed beside others and passed alone: ${line}`);
 for (const line of failures) console.log(`FAILED ${line}`);
 const lastedOf = ({ testResults }: Report) => Math.max(0, ...testResults.map(({ endTime }) => endTime)) - startedAt;
 console.log(`the runs beside each other took ${runs.map((run) => `${Math.round(lastedOf(run) / 1000)} s`).join(' and ')}`);
-console.log(`${passed} passed, ${failures.length} failed`);
-process.exit(failures.length === 0 ? 0 : 1);
+done(passed, failures.length);

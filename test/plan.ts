@@ -1,8 +1,8 @@
-/** What `make test` runs of each test file, and what is left to `make test-all`, which runs everything. */
+/** What `make test` runs of each test file; `make test-all` runs all of each. */
 import { createHash } from 'node:crypto';
 
-/** `whole`: all of its tests. A number n: one test in n of each of its groups, at least one, drawn by a seed. `all`: only in `make test-all`. */
-export type Share = 'whole' | 'all' | number;
+/** `whole`: all of its tests. A number n: one test in n of each of its groups, at least one, drawn by a seed. */
+export type Share = 'whole' | number;
 
 /** By path from the top of the checkout, a folder or a file; the longest path that fits counts. `test/unit/plan.test.ts` compares it with the files. */
 export const plan: Readonly<Record<string, Share>> = {
@@ -73,24 +73,12 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/cluster/reflector.test.ts': 2,
   'test/cluster/rbac.test.ts': 4,
 
-  // Deaths, outages and clocks under load, of which each takes minutes.
-  'test/cluster/controller-clock.test.ts': 'all',
-  // Nothing else needs Prometheus, which takes minutes to build.
-  'test/cluster/alerts.test.ts': 'all',
-  'test/cluster/controller-survival.test.ts': 'all',
-  'test/cluster/chart-release.test.ts': 'all',
-  'test/cluster/rbac-audit.test.ts': 'all',
-  'test/cluster/two-leaders.test.ts': 'all',
-  'test/integration/cluster/broken-engine.test.ts': 'all',
-  'test/integration/service/broken-engines.test.ts': 'all',
-  'test/integration/cluster/clocks.test.ts': 'all',
-  'test/integration/cluster/frozen-server.test.ts': 'all',
-  'test/integration/cluster/restored.test.ts': 'all',
-  'test/integration/cluster/survival.test.ts': 'all',
+  // Deaths, outages and clocks under load, of which each takes long.
+  'test/cluster/chart-release.test.ts': 3,
   'test/integration/cluster/unwell.test.ts': 4,
-  'test/integration/cluster/versions.test.ts': 'all',
-  'test/integration/api/floods.test.ts': 'all',
-  'test/integration/api/hang-ups.test.ts': 'all',
+  'test/integration/cluster/versions.test.ts': 8,
+  'test/integration/service/broken-engines.test.ts': 4,
+  'test/integration/api/floods.test.ts': 8,
   'test/integration/exec/residents-http.test.ts': 8,
 };
 
@@ -104,35 +92,6 @@ export const rowOf = (path: string): string | undefined =>
 
 export const shareOf = (path: string): Share => plan[rowOf(path) ?? ''] ?? 'whole';
 
-/** The share in a run of all files that takes one row in `tableShare` of each table: four times what `make test` takes, or more. */
-export function shareInAll(path: string, tableShare: number): Share {
-  const share = shareOf(path);
-  if (typeof share !== 'number') return 'whole';
-  const inAll = Math.min(Math.ceil(share / 4), tableShare);
-  return inAll > 1 ? inAll : 'whole';
-}
-
-/** Unless every test runs, of each folder here one file in so many does: all of them take an hour on two cores. */
-const FILES_DRAWN = { makeTest: 16, all: 4 };
-const DRAWN = /^(test\/(?:cluster|integration\/[^/]+))\//;
-
-/**
- * @param files all test files, from the top of the checkout
- * @param tableShare as for `shareInAll`; 0 in `make test`, 1 where every test runs
- * @returns those that a run leaves out as a whole
- */
-export function leftOut(files: readonly string[], tableShare: number, seed: string): readonly string[] {
-  if (tableShare === 1) return [];
-  const late = tableShare === 0 ? files.filter((path) => shareOf(path) === 'all') : [];
-  const folders = Map.groupBy(files.filter((path) => !late.includes(path)).toSorted(), (path) => DRAWN.exec(path)?.[1]);
-  const undrawn = [...folders].flatMap(([folder, members]) => {
-    if (folder === undefined) return [];
-    const taken = draw(members, tableShare === 0 ? FILES_DRAWN.makeTest : FILES_DRAWN.all, seed);
-    return members.filter((_, place) => !taken.has(place));
-  });
-  return [...late, ...undrawn];
-}
-
 /**
  * The names that a run takes of a group, the same for the same seed.
  * @param names of all tests in the group; equal ones are told apart by their place
@@ -140,7 +99,6 @@ export function leftOut(files: readonly string[], tableShare: number, seed: stri
 export function draw(names: readonly string[], share: Share, seed: string): ReadonlySet<number> {
   const places = names.map((_, place) => place);
   if (share === 'whole') return new Set(places);
-  if (share === 'all') return new Set();
   const rankOf = (place: number) => createHash('sha256').update(`${seed} ${place} ${names[place]}`).digest('hex');
   const ranked = places.map((place) => ({ place, rank: rankOf(place) })).toSorted((a, b) => (a.rank < b.rank ? -1 : 1));
   return new Set(ranked.slice(0, Math.ceil(names.length / share)).map(({ place }) => place));

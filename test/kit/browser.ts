@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { checkout, type Service, startService } from './service.ts';
+import { checkout, type Service } from './service.ts';
+import { sharedService } from './shared-service.ts';
 
 const AXE = join(checkout, 'node_modules/axe-core/axe.min.js');
 
@@ -18,15 +19,14 @@ export interface Ground {
 
 /** A service, a browser and a folder for all tests of a file: there while they run, and gone afterwards. */
 export function pageGround(name: string): Ground {
-  let [service, browser, folder] = [undefined, undefined, ''] as [Service | undefined, Browser | undefined, string];
+  let [service, browser, folder] = [undefined, undefined, ''] as [Pick<Service, 'url'> | undefined, Browser | undefined, string];
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), `filemill-${name}-`));
-    service = await startService();
+    service = await sharedService();
     browser = await openBrowser();
   });
   afterAll(async () => {
     await browser?.close();
-    await service?.stop();
     await rm(folder, { recursive: true, force: true });
   });
   return {

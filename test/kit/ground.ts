@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { convertTo, type Service, startService } from './service.ts';
+import { convertTo, type Service } from './service.ts';
+import { sharedService } from './shared-service.ts';
 
 export interface ConversionGround {
   readonly url: string;
@@ -17,13 +18,12 @@ export interface ConversionGround {
 
 /** There while the tests of the file run, and gone afterwards. */
 export function conversionGround(name: string): ConversionGround {
-  let [service, home] = [undefined, ''] as [Service | undefined, string];
+  let [service, home] = [undefined, ''] as [Pick<Service, 'url'> | undefined, string];
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), `filemill-${name}-`));
-    service = await startService();
+    service = await sharedService();
   });
   afterAll(async () => {
-    await service?.stop();
     await rm(home, { recursive: true, force: true });
   });
   return {

@@ -25,7 +25,8 @@ import { judge as judgeRecording } from './judges/media.ts';
 import { judge as judgeModel } from './judges/models.ts';
 import { judge as judgeSubtitles } from './judges/subtitles.ts';
 import { pageOfGrid, pageOfText } from './pictured.ts';
-import { convertTo, type Service, startService } from './service.ts';
+import { convertTo, type Service } from './service.ts';
+import { sharedService } from './shared-service.ts';
 import { choosePairs, listOf, offered, type Pair, pairsOf, releaseToProve, seedOfCatalog, testNameOf, unlisted } from './spread.ts';
 
 type Build = (seed: string, folder: string) => Promise<string>;
@@ -82,7 +83,7 @@ export function proofOf(source: string, target: string): Proof {
  * them without. Sources are built once. PROVE_AT is the URL of a service that converts instead of one that is started here, such as one on another Debian.
  */
 export function provePairs(toolchain: Toolchain): void {
-  let service: Service;
+  let service: Pick<Service, 'url'>;
   let folder: string;
   const built = new Map<string, Promise<string>>();
   const source = ({ build, shows }: Proof, format: string, seed: string): Promise<string> => {
@@ -95,10 +96,9 @@ export function provePairs(toolchain: Toolchain): void {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filemill-pairs-'));
     const at = process.env['PROVE_AT'];
-    service = at === undefined ? await startService() : { url: at, dataDir: '', stop: async () => {} };
+    service = at === undefined ? await sharedService() : { url: at };
   });
   afterAll(async () => {
-    await service?.stop();
     await rm(folder, { recursive: true, force: true });
   });
 

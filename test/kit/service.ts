@@ -6,8 +6,6 @@ import { chmod, copyFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { loadConfig } from '../../src/config.ts';
-import { local } from '../../src/roles/local.ts';
 
 export const checkout = join(import.meta.dirname, '../..');
 
@@ -41,14 +39,22 @@ async function settingsFile(folder: string, settings: Settings): Promise<string>
 /** Reading the versions of all converters takes seconds, and they do not change between tests. */
 const KNOWN_VERSIONS = join(checkout, '.cache/test-versions.json');
 
-async function keepVersions(dataDir: string): Promise<void> {
+export const useKnownVersions = (dataDir: string): Promise<void> =>
+  copyFile(KNOWN_VERSIONS, join(dataDir, 'versions.json')).catch(() => {});
+
+export async function keepVersions(dataDir: string): Promise<void> {
   const fresh = `${KNOWN_VERSIONS}.${basename(dataDir)}`;
   await copyFile(join(dataDir, 'versions.json'), fresh);
   await rename(fresh, KNOWN_VERSIONS);
 }
 
-/** Every converter and the embedded store, in this process. */
+/**
+ * Every converter and the embedded store, in this process: for settings, a clock, a data folder or counts that no other test touches.
+ * Other tests take `sharedService()`.
+ */
 export async function startService(settings: Settings = {}, clock: () => number = Date.now): Promise<Service> {
+  // All of the program, which most tests have no use for.
+  const [{ loadConfig }, { local }] = await Promise.all([import('../../src/config.ts'), import('../../src/roles/local.ts')]);
   const dataDir = await mkdtemp(join(tmpdir(), 'filemill-test-'));
   await chmod(dataDir, 0o755);
   const config = loadConfig({
@@ -57,7 +63,7 @@ export async function startService(settings: Settings = {}, clock: () => number 
     PORT: '0',
     LOG_LEVEL: process.env['TEST_LOG'] ?? 'silent',
   });
-  await copyFile(KNOWN_VERSIONS, join(dataDir, 'versions.json')).catch(() => {});
+  await useKnownVersions(dataDir);
   const running = await local(config, checkout, '0.0.0', clock);
   await keepVersions(dataDir);
   return {

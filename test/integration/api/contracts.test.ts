@@ -15,21 +15,21 @@ import { Health, Limits } from '../../../src/contracts/api/service.ts';
 import { ToolEntry, ToolList } from '../../../src/contracts/api/tools.ts';
 import { Upload } from '../../../src/contracts/api/upload.ts';
 import { picturedPage } from '../../kit/fixtures/document-cases.ts';
-import { type Service, startService } from '../../kit/service.ts';
+import type { Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const TABLE = new File(['name,size\nkestrel,7\n'], 'table.csv');
 
 describe('an answer', () => {
-  let service: Service;
+  let service: Pick<Service, 'url'>;
   let folder: string;
   let page: File;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filemill-contracts-'));
-    service = await startService();
+    service = await sharedService();
     page = new File([await readFile(await picturedPage('kestrel', folder))], 'scan.png');
   });
   afterAll(async () => {
-    await service?.stop();
     await rm(folder, { recursive: true, force: true });
   });
 

@@ -2,6 +2,7 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Service, startService } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 interface Visit {
   readonly page: Page;
@@ -12,16 +13,15 @@ interface Visit {
 }
 
 describe('the page of the API', () => {
-  let service: Service;
+  let service: Pick<Service, 'url'>;
   let browser: Browser;
   beforeAll(async () => {
-    service = await startService();
+    service = await sharedService();
     const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
     browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
   });
   afterAll(async () => {
     await browser?.close();
-    await service?.stop();
   });
 
   async function visit(url: string): Promise<Visit> {

@@ -5,20 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { convert, type Service, startService, untilEnded } from '../../kit/service.ts';
+import { convert, type Service, untilEnded } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const run = promisify(execFile);
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 let video: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-events-'));
-  service = await startService();
+  service = await sharedService();
   video = join(home, 'long.mp4');
   await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=30:duration=20', '-preset', 'ultrafast', video]);
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 

@@ -1,7 +1,7 @@
 /** `GET /api/v1/formats`: what it lists can be done, by the engines that it names, and no client fetches an unchanged list twice. */
 import { request } from 'node:http';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { describeFormats, selectFormats } from '../../../src/api/formats/list.ts';
 import { preferred } from '../../../src/api/http/encoded.ts';
 import { createCatalog } from '../../../src/catalog/catalog.ts';
@@ -10,7 +10,8 @@ import type { OptionName } from '../../../src/catalog/options/options.ts';
 import { proved } from '../../../src/catalog/proved.gen.ts';
 import { ignoredOptions } from '../../../src/catalog/route.ts';
 import { FormatList, FormatWay } from '../../../src/contracts/api/formats.ts';
-import { type Service, startService } from '../../kit/service.ts';
+import type { Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 interface Sent {
   readonly status: number;
@@ -18,11 +19,10 @@ interface Sent {
   readonly body: Buffer;
 }
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
 });
-afterAll(() => service?.stop());
 
 /** As it comes, not unpacked. */
 const get = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET'): Promise<Sent> =>

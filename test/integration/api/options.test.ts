@@ -1,13 +1,13 @@
 /** Every option's bounds, through HTTP: just inside passes, just outside and malformed is refused with what is allowed, and what has no effect is told. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { formOptionNames } from '../../../src/catalog/options/options.ts';
-import { convert, type Service, settled, startService } from '../../kit/service.ts';
+import { convert, type Service, settled } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
 });
-afterAll(() => service.stop());
 
 const TABLE = { name: 'table.csv', bytes: Buffer.from('name,size\nkestrel,7\n') };
 const send = (fields: Readonly<Record<string, string>>) => convert(service.url, TABLE, 'html', fields);

@@ -6,23 +6,23 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures } from '../../kit/fixtures/images.ts';
-import { checkout, type Service, startService } from '../../kit/service.ts';
+import { checkout, type Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const run = promisify(execFile);
 const generator = join(checkout, 'test/typed-client/node_modules/openapi-typescript/bin/cli.js');
 const types = join(checkout, '.cache/typed-client/api.ts');
 
 describe('a client with generated types', () => {
-  let service: Service;
+  let service: Pick<Service, 'url'>;
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filemill-typed-'));
     await mkdir(join(types, '..'), { recursive: true });
-    service = await startService();
+    service = await sharedService();
     await run(process.execPath, [generator, `${service.url}/openapi.json`, '--output', types]);
   });
   afterAll(async () => {
-    await service?.stop();
     await rm(folder, { recursive: true, force: true });
   });
 

@@ -7,7 +7,8 @@ import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Picture, pams } from '../../kit/judges/pixels.ts';
-import { convert, convertTo, type Service, settled, startService } from '../../kit/service.ts';
+import { convert, convertTo, type Service, settled } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 import { callTool, outputOf } from '../../kit/tools.ts';
 
 const run = promisify(execFile);
@@ -19,12 +20,12 @@ const COLOURS = ['#ff0000', '#00ff00', '#0000ff', '#ffff00'] as const;
 const TIMES = [100, 300, 60, 540] as const;
 const WHOLE = TIMES.reduce((sum, ms) => sum + ms, 0) / 1000;
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 let frames: string[];
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-animations-'));
-  service = await startService();
+  service = await sharedService();
   frames = COLOURS.map((_, place) => join(home, `frame-${place}.png`));
   for (const [place, colour] of COLOURS.entries())
     await run(CONVERT, [
@@ -39,7 +40,6 @@ beforeAll(async () => {
     ]);
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 const aFolder = () => mkdtemp(join(home, 'a-'));

@@ -11,13 +11,14 @@ import { emf } from '../../kit/fixtures/drawings.ts';
 import { writeZip } from '../../kit/fixtures/zip.ts';
 import { judge } from '../../kit/judges/documents.ts';
 import { unzip } from '../../kit/judges/text.ts';
-import { convert, type Service, settled, startService } from '../../kit/service.ts';
+import { convert, type Service, settled } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const run = promisify(execFile);
-let service: Service;
+let service: Pick<Service, 'url'>;
 let folder: string;
 beforeAll(async () => {
-  [service, folder] = await Promise.all([startService(), mkdtemp(join(tmpdir(), 'filemill-books-'))]);
+  [service, folder] = await Promise.all([sharedService(), mkdtemp(join(tmpdir(), 'filemill-books-'))]);
   await run('/usr/bin/convert-im6.q16', ['-size', '60x40', 'xc:#c02010', join(folder, 'red.png')]);
   await writeFile(
     join(folder, 'book.md'),
@@ -25,7 +26,6 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

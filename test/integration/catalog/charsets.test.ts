@@ -1,14 +1,14 @@
 /** Texts in other encodings than UTF-8: what they declare is obeyed, the rest is recognised, and a guess is told. */
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { textOfRuns, unzip } from '../../kit/judges/text.ts';
-import { convert, type Service, settled, startService } from '../../kit/service.ts';
+import { convert, type Service, settled } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
 });
-afterAll(() => service?.stop());
 
 const TEXTS = {
   Russian: 'Обычный текст на русском языке, который прочтёт любой',

@@ -5,17 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeArchive } from '../../kit/fixtures/archives.ts';
-import { convert, type Service, settled, startService } from '../../kit/service.ts';
+import { convert, type Service, settled } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const CONVERT = '/usr/bin/convert-im6.q16';
-let service: Service;
+let service: Pick<Service, 'url'>;
 let folder: string;
 let made = 0;
 beforeAll(async () => {
-  [service, folder] = await Promise.all([startService(), mkdtemp(join(tmpdir(), 'filemill-comics-'))]);
+  [service, folder] = await Promise.all([sharedService(), mkdtemp(join(tmpdir(), 'filemill-comics-'))]);
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

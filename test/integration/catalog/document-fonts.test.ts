@@ -7,16 +7,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures, typefaceOf } from '../../kit/fixtures/fonts.ts';
 import { docxLetter, flatLetter } from '../../kit/fixtures/letters.ts';
 import { decode } from '../../kit/judges/pixels.ts';
-import { convert, type Service, settled, startService } from '../../kit/service.ts';
+import { convert, type Service, settled } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let folder: string;
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
   folder = await mkdtemp(join(tmpdir(), 'filemill-document-fonts-'));
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(folder, { recursive: true });
 });
 

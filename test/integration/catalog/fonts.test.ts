@@ -6,19 +6,19 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { convertTo, type Service, startService } from '../../kit/service.ts';
+import { convertTo, type Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const run = promisify(execFile);
 const TTF = '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf';
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-fonts-'));
-  service = await startService();
+  service = await sharedService();
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

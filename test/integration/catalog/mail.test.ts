@@ -1,16 +1,16 @@
 /** E-mail as people have it: pictures in the text, attached files, other encodings, mailboxes, and what strangers send. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PNG } from '../../../src/catalog/known-good.ts';
 import { contentOf } from '../../kit/content.ts';
 import { message, outlook } from '../../kit/fixtures/mail.ts';
 import { unzip } from '../../kit/judges/text.ts';
-import { convert, convertText, type Service, settled, startService } from '../../kit/service.ts';
+import { convert, convertText, type Service, settled } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
 });
-afterAll(() => service?.stop());
 
 const send = (name: string, content: string | Buffer, target: string) => convertText(service, name, content, target);
 

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fbxText } from '../../kit/fixtures/fbx.ts';
 import { asciiStl, embedded, gltfOf } from '../../kit/fixtures/models.ts';
 import { judge } from '../../kit/judges/models.ts';
-import { convert, convertTo, type Service, startService } from '../../kit/service.ts';
+import { convert, convertTo, type Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 import { partsOf } from '../../kit/solids.ts';
 
 const SEED = 'orchard';
@@ -25,14 +26,13 @@ const underOneRoot = {
   scenes: [{ nodes: [2] }],
 };
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-models-'));
-  service = await startService();
+  service = await sharedService();
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

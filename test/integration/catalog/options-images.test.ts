@@ -11,20 +11,20 @@ import { ARTIST, HEIGHT, photo, picture, pixmap, QUARTERS, saidTiff, TITLE, WIDT
 import type { Picture } from '../../kit/judges/pixels.ts';
 import { colourAt, coloursOf, distance, shownBy } from '../../kit/judges/quarters.ts';
 import { unzip } from '../../kit/judges/text.ts';
-import { convert, convertTo, type Service, startService } from '../../kit/service.ts';
+import { convert, convertTo, type Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
 type Fields = Readonly<Record<string, string>>;
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-options-'));
-  service = await startService();
+  service = await sharedService();
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 const aFolder = () => mkdtemp(join(home, 'a-'));

@@ -10,7 +10,8 @@ import { picturedPage, scannedPdf } from '../../kit/fixtures/documents.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
 import { judge } from '../../kit/judges/documents.ts';
 import { unzip } from '../../kit/judges/text.ts';
-import { convert, convertTo, type Service, startService } from '../../kit/service.ts';
+import { convert, convertTo, type Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const run = promisify(execFile);
 type Fields = Readonly<Record<string, string>>;
@@ -18,12 +19,12 @@ const SEED = 'documents in real life';
 /** Two by one inches each. */
 const WORDS = ['kestrel', 'marble', 'lantern', 'orchard', 'pebble'];
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 let five: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-options-'));
-  service = await startService();
+  service = await sharedService();
   five = join(home, 'five.pdf');
   await writeFile(
     five,
@@ -34,7 +35,6 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 const aFolder = () => mkdtemp(join(home, 'a-'));

@@ -8,12 +8,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ARTIST } from '../../kit/fixtures/photos.ts';
 import { decode } from '../../kit/judges/pixels.ts';
 import { colourAt } from '../../kit/judges/quarters.ts';
-import { convert, convertTo, type Service, startService } from '../../kit/service.ts';
+import { convert, convertTo, type Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const run = promisify(execFile);
 type Fields = Readonly<Record<string, string>>;
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 /** Four seconds, hiss in the last two: what asks for few bits, then for many. */
 let sound: string;
@@ -21,7 +22,7 @@ let sound: string;
 let film: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-options-'));
-  service = await startService();
+  service = await sharedService();
   [sound, film] = [join(home, 'sound.wav'), join(home, 'film.mp4')];
   const hiss = ['-f', 'lavfi', '-i', 'anoisesrc=duration=4:seed=7:amplitude=0.4:sample_rate=44100'];
   await ffmpeg(...hiss, '-af', "volume='if(lt(t,2),0.001,1)':eval=frame", '-ac', '2', '-metadata', `artist=${ARTIST}`, sound);
@@ -31,7 +32,6 @@ beforeAll(async () => {
   await ffmpeg('-f', 'lavfi', '-i', grey, ...tone, ...h264, '-metadata', `artist=${ARTIST}`, '-metadata', 'location=+51.5-000.1/', film);
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 const ffmpeg = (...args: readonly string[]) => run('ffmpeg', ['-v', 'error', '-y', ...args]);

@@ -11,17 +11,17 @@ import { contentOf } from '../../kit/content.ts';
 import { fixtures } from '../../kit/fixtures/documents.ts';
 import { writeZip } from '../../kit/fixtures/zip.ts';
 import { unzip } from '../../kit/judges/text.ts';
-import { convert, convertText, type Service, settled, startService } from '../../kit/service.ts';
+import { convert, convertText, type Service, settled } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const SEED = 'as it was sent';
-let service: Service;
+let service: Pick<Service, 'url'>;
 let folder: string;
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
   folder = await mkdtemp(join(tmpdir(), 'filemill-packed-'));
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(folder, { recursive: true });
 });
 

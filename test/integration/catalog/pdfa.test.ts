@@ -13,18 +13,18 @@ import { docx } from '../../kit/fixtures/ooxml.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
 import { judge } from '../../kit/judges/documents.ts';
 import { judgePdfA } from '../../kit/judges/pdfa.ts';
-import { convert, convertTo, type Service, settled, startService } from '../../kit/service.ts';
+import { convert, convertTo, type Service, settled } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const run = promisify(execFile);
 const SEED = 'documents for an archive';
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-pdfa-'));
-  service = await startService();
+  service = await sharedService();
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 const archived = async (file: string, fields: Readonly<Record<string, string>> = {}) =>

@@ -1,13 +1,13 @@
 /** Address cards and calendars as programs write them, in all versions, and as strangers send them. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PNG } from '../../../src/catalog/known-good.ts';
-import { convertText, type Service, startService } from '../../kit/service.ts';
+import { convertText, type Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
 });
-afterAll(() => service?.stop());
 
 const send = (name: string, content: string | Buffer, target: string) => convertText(service, name, content, target);
 

@@ -19,17 +19,17 @@ import {
   withoutFrames,
 } from '../../kit/fixtures/recordings.ts';
 import { expectQuarters } from '../../kit/judges/quarters.ts';
-import { convert, convertTo, type Service, startService, untilEnded } from '../../kit/service.ts';
+import { convert, convertTo, type Service, untilEnded } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const run = promisify(execFile);
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-recordings-'));
-  service = await startService();
+  service = await sharedService();
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 const aFolder = () => mkdtemp(join(home, 'a-'));

@@ -5,17 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { convert, type Service, settled, startService } from '../../kit/service.ts';
+import { convert, type Service, settled } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const run = promisify(execFile);
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-scans-'));
-  service = await startService();
+  service = await sharedService();
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 

@@ -3,16 +3,16 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { convertTo, type Service, startService } from '../../kit/service.ts';
+import { convertTo, type Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-pages-'));
-  service = await startService();
+  service = await sharedService();
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findModels } from '../../../src/exec/models/installed.ts';
 import { readManifest } from '../../../src/exec/models/manifest.ts';
 import { HEIGHT, photo as photoOf, WIDTH } from '../../kit/fixtures/photos.ts';
-import { type Service, startService } from '../../kit/service.ts';
+import type { Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 import { callTool, outputOf, type Sent } from '../../kit/tools.ts';
 
 const run = promisify(execFile);
@@ -16,14 +17,13 @@ const CONVERT = '/usr/bin/convert-im6.q16';
 const PHOTOS = '.cache/test/photos';
 const PORTRAIT = `${PHOTOS}/astronaut.png`;
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-backgrounds-'));
-  service = await startService();
+  service = await sharedService();
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 

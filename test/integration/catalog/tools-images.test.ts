@@ -11,21 +11,21 @@ import { fixtures } from '../../kit/fixtures/images.ts';
 import { picture, pixmap, QUARTERS } from '../../kit/fixtures/photos.ts';
 import type { Picture } from '../../kit/judges/pixels.ts';
 import { coloursOf, distance, shownBy } from '../../kit/judges/quarters.ts';
-import { type Service, startService } from '../../kit/service.ts';
+import type { Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 import { callTool, outputOf, type Sent } from '../../kit/tools.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
 type Fields = Readonly<Record<string, string>>;
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-picture-tools-'));
-  service = await startService();
+  service = await sharedService();
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 

@@ -16,7 +16,8 @@ import { fixtures } from '../../kit/fixtures/media.ts';
 import { photo, photoPng } from '../../kit/fixtures/photos.ts';
 import { expectQuarters } from '../../kit/judges/quarters.ts';
 import { PITCHES, sceneOf } from '../../kit/scene.ts';
-import { type Service, startService } from '../../kit/service.ts';
+import type { Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 import { callTool, outputOf, type Sent } from '../../kit/tools.ts';
 
 /** Those that can have sound beside the picture. */
@@ -24,17 +25,16 @@ const SOUNDING = VIDEOS.filter((format) => !SILENT.has(format));
 const run = promisify(execFile);
 type Fields = Readonly<Record<string, string>>;
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 /** Six seconds of 96 × 64 px at 10 frames a second: a colour and a tone each second, a key frame too. */
 let film: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-tools-'));
-  service = await startService();
+  service = await sharedService();
   film = await aFilm('film.mp4');
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 

@@ -18,21 +18,21 @@ import { poolsHere } from '../../../src/roles/machine/here.ts';
 import { heavyPdf, outlinedPdf, type PagePicture, pdfOfPicture, pdfOfPictures } from '../../kit/fixtures/outlined.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
 import { unzip } from '../../kit/judges/text.ts';
-import { type Answer, convert, endProcess, type Service, type ServiceProcess, startProcess, startService } from '../../kit/service.ts';
+import { type Answer, convert, endProcess, type Service, type ServiceProcess, startProcess } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 import { callTool, outputOf, type Sent } from '../../kit/tools.ts';
 
 const run = promisify(execFile);
 type Fields = Readonly<Record<string, string>>;
 const MiB = 1 << 20;
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-tools-'));
-  service = await startService();
+  service = await sharedService();
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 

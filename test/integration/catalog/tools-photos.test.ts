@@ -6,22 +6,22 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { photo as photoOf } from '../../kit/fixtures/photos.ts';
-import { type Answer, type Service, startService } from '../../kit/service.ts';
+import type { Answer, Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 import { callTool, outputOf } from '../../kit/tools.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 let photo: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-photo-tools-'));
-  service = await startService();
+  service = await sharedService();
   photo = await made('photo.png', ...SCENE);
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 

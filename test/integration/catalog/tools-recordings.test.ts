@@ -5,20 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from '../../kit/service.ts';
+import type { Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 import { callTool, outputOf } from '../../kit/tools.ts';
 
 const run = promisify(execFile);
 const RATE = 44_100;
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-recordings-'));
-  service = await startService();
+  service = await sharedService();
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 

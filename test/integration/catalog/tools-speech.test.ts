@@ -5,21 +5,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from '../../kit/service.ts';
+import type { Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 import { callTool, outputOf } from '../../kit/tools.ts';
 import { CHAPTER, errorRate, readAloud } from '../../kit/voices.ts';
 
 const run = promisify(execFile);
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 let chapter: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-speech-'));
-  service = await startService();
+  service = await sharedService();
   chapter = await joined('chapter.opus', CHAPTER);
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 

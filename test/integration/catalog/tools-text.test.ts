@@ -18,7 +18,8 @@ import { contentOf, pagesOf } from '../../kit/content.ts';
 import { scannedPdf } from '../../kit/fixtures/documents.ts';
 import { denseText } from '../../kit/fixtures/outlined.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
-import { type Answer, type JobBody, type Service, startService } from '../../kit/service.ts';
+import type { Answer, JobBody, Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 import { callTool, type Sent } from '../../kit/tools.ts';
 
 const run = promisify(execFile);
@@ -26,14 +27,13 @@ const CONVERT = '/usr/bin/convert-im6.q16';
 const LATIN = '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf';
 const JAPANESE = '/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc';
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'filemill-text-'));
-  service = await startService();
+  service = await sharedService();
 });
 afterAll(async () => {
-  await service?.stop();
   await rm(home, { recursive: true, force: true });
 });
 

@@ -1,15 +1,15 @@
 /** Web pages that were saved with their pictures in one file: by a real browser, by a word processor, and by strangers. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PNG } from '../../../src/catalog/known-good.ts';
 import { openBrowser } from '../../kit/browser.ts';
 import { archived, webArchive } from '../../kit/fixtures/mail.ts';
-import { convertText, type Service, startService } from '../../kit/service.ts';
+import { convertText, type Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
 });
-afterAll(() => service?.stop());
 
 const send = (name: string, content: string | Buffer, target: string) => convertText(service, name, content, target);
 

@@ -4,23 +4,23 @@ import { writeFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CommandFolder, commandFolder } from '../../kit/command.ts';
 import { type Service, startService } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 import { eventually } from '../../kit/wire.ts';
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 let command: CommandFolder;
 let photo: Buffer;
 const at = (name: string) => join(command.folder, name);
 
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
   photo = await sharp({ create: { width: 96, height: 64, channels: 3, background: { r: 200, g: 30, b: 30 } } })
     .jpeg()
     .toBuffer();
 });
-afterAll(() => service.stop());
 beforeEach(async () => {
   command = await commandFolder();
 });

@@ -3,18 +3,18 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type RpcBody, send } from '../../kit/assistant.ts';
-import { checkout, type Service, startService } from '../../kit/service.ts';
+import { checkout, type Service } from '../../kit/service.ts';
+import { sharedService } from '../../kit/shared-service.ts';
 
 const run = promisify(execFile);
 const read = (path: string) => readFile(join(checkout, path), 'utf8');
 
-let service: Service;
+let service: Pick<Service, 'url'>;
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
 });
-afterAll(() => service?.stop());
 
 describe('docs/mcp.md', () => {
   it('has commands that do what it says', async () => {

@@ -23,14 +23,14 @@ const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 const random = seeded(seed);
 const upTo = (count: number): number => Math.floor(random() * count);
 
-const JOBS = rounds(150, 120, 50);
+const JOBS = rounds(150, 50);
 /** Each ends the server at its n-th line of this phase; `ended` is after the record's end and before the order's. */
 const PHASES = ['claimed', 'converting', 'uploading', 'finishing', 'ended'] as const;
-const AIMED = PHASES.flatMap((phase) => [1, 2 + upTo(2), 4 + upTo(3)].slice(0, rounds(3, 2, 1)).map((nth) => `${phase}:${nth}`));
+const AIMED = PHASES.flatMap((phase) => [1, 2 + upTo(2), 4 + upTo(3)].slice(0, rounds(3, 1)).map((nth) => `${phase}:${nth}`));
 /** New ones for each server: enough that every aimed kill comes. */
 const EACH = 7;
 /** And these at any time at all, ms after the server serves. */
-const BLIND = Array.from({ length: rounds(4, 2, 1) }, () => 100 + upTo(1_500));
+const BLIND = Array.from({ length: rounds(4, 1) }, () => 100 + upTo(1_500));
 
 /** In which every server has come to where it is killed, ms. */
 const KILLED_MS = 60_000;
