@@ -83,8 +83,8 @@ describe('JPEG-LS', () => {
     return Math.floor(((x * x * 7 + y * y * 13 + component * 501 + ((x * y * 31) % 17) * 9) * (most + 1)) / 4096) % (most + 1);
   };
 
-  it.each(SAMPLES)('of %s is read', (_, components, bits, near, content) => {
-    const { width, height, channels, samples } = decodeJpegLs(Buffer.from(content, 'base64'));
+  it.each(SAMPLES)('of %s is read', async (_, components, bits, near, content) => {
+    const { width, height, channels, samples } = await decodeJpegLs(Buffer.from(content, 'base64'));
     expect([width, height, channels, samples.BYTES_PER_ELEMENT]).toEqual([WIDTH, HEIGHT, components, bits > 8 ? 2 : 1]);
     const full = bits > 8 ? 65_535 : 255;
     const away = Array.from(samples, (value, at) => {
@@ -95,24 +95,47 @@ describe('JPEG-LS', () => {
     expect(Math.max(...away)).toBeLessThanOrEqual(near);
   });
 
+  const outcomeOf = (bytes: Buffer): Promise<string> =>
+    decodeJpegLs(bytes).then(
+      () => 'none',
+      (error: unknown) => (error instanceof Unfit ? error.reason : String(error)),
+    );
+
   it.each(SAMPLES)(
     'of %s is refused where its end is missing, and never hangs on other damage',
-    (_, _components, _bits, _near, content) => {
+    async (_, _components, bits, near, content) => {
       const whole = Buffer.from(content, 'base64');
-      expect(refusal(() => decodeJpegLs(whole.subarray(0, whole.length - 40)))).toBe('corrupt_input');
-      for (let at = 0; at < whole.length; at += 3) {
+      expect(await outcomeOf(whole.subarray(0, whole.length - 40))).toBe('corrupt_input');
+      // Other bytes of each: a decoder is begun for every one.
+      for (let at = (bits + near) % 11; at < whole.length; at += at < 60 ? 11 : 211) {
         const damaged = Buffer.from(whole);
         damaged[at] = (damaged[at] as number) ^ 0x55;
-        expect(['none', 'corrupt_input', 'unsupported_variant'], `byte ${at}`).toContain(refusal(() => decodeJpegLs(damaged)));
+        expect(['none', 'corrupt_input', 'unsupported_variant'], `byte ${at}`).toContain(await outcomeOf(damaged));
       }
     },
   );
 
-  it('says a component once: a file of many scans is as much work as one', () => {
+  it('of many scans is as much work as one: what follows the last component is not read', async () => {
     const whole = Buffer.from(SAMPLES[4][4], 'base64');
     const from = whole.indexOf('\xff\xda', 0, 'latin1');
-    const twice = Buffer.concat([whole.subarray(0, -2), whole.subarray(from)]);
-    expect(refusal(() => decodeJpegLs(twice))).toBe('corrupt_input');
+    const again = whole.subarray(from, -2);
+    const repeated = Buffer.concat([whole.subarray(0, -2), ...Array.from({ length: 20_000 }, () => again), whole.subarray(-2)]);
+    expect(await outcomeOf(repeated)).toBe('corrupt_input');
+  });
+
+  it.each([
+    ['more than four components', 9, 5, 'unsupported_variant'],
+    ['components of different sizes', 11, 0x22, 'unsupported_variant'],
+    ['no height', 5, 0, 'unsupported_variant'],
+  ])('of %s is refused with what it is', async (_, at, value, reason) => {
+    const bytes = Buffer.from(SAMPLES[4][4], 'base64');
+    const frame = bytes.indexOf('\xff\xf7', 0, 'latin1');
+    bytes[frame + at] = value;
+    if (at === 5) bytes[frame + 6] = 0;
+    // The header of five components is as long as they need.
+    const longer = at === 9 ? Buffer.concat([bytes.subarray(0, frame + 4), Buffer.alloc(20, 0x11), bytes.subarray(frame + 4)]) : bytes;
+    if (at === 9) longer.set([0, 23, 12, 0, 10, 0, 24, 5], frame + 2);
+    expect(await outcomeOf(longer)).toBe(reason);
   });
 });
 

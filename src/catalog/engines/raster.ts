@@ -1,6 +1,6 @@
 /**
- * Pictures that a program of our own reads: ImageMagick 6 reads the oldest kinds of DDS and of GIMP's XCF alone, makes black of many a FITS, and
- * FFmpeg reads neither deep colours of JPEG-LS nor those sample by sample.
+ * Pictures that a program of our own reads: ImageMagick 6 reads the oldest kinds of DDS and of GIMP's XCF alone, and makes black of many a FITS;
+ * JPEG-LS is read by CharLS, which no program of Debian's offers outside DICOM.
  */
 import { conversionFailed } from '../../errors.ts';
 import { type Engine, everyPair, type Facts, type Inspection } from '../engine.ts';

@@ -23,6 +23,8 @@ export const PACKAGES = [
   ...['@zone-eu/mailsplit', 'libmime', 'libqp', 'libbase64', 'iconv-lite', 'encoding-japanese'],
   // Address cards and calendars.
   'ical.js',
+  // JPEG-LS, in WebAssembly.
+  '@cornerstonejs/codec-charls',
   // The parser of XML and its own.
   ...['fast-xml-parser', '@nodable/entities', 'fast-xml-builder', 'is-unsafe', 'path-expression-matcher', 'strnum', 'anynum', 'xml-naming'],
 ].map((name) => `node_modules/${name}`);

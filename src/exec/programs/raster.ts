@@ -21,7 +21,7 @@ import { beyond } from './values/value.ts';
 
 interface Reader {
   readonly size: (bytes: Buffer) => { readonly width: number; readonly height: number };
-  readonly decode?: (bytes: Buffer) => Raster;
+  readonly decode?: (bytes: Buffer) => Raster | Promise<Raster>;
   /** To a TIFF. */
   readonly unwrap?: (bytes: Buffer) => Buffer;
   /** For the inspection; unset: its size. */
@@ -56,7 +56,7 @@ await answering(async () => {
     writeFileSync(output, reader.unwrap(bytes));
     return [];
   }
-  const raster = reader.decode?.(bytes);
+  const raster = await reader.decode?.(bytes);
   if (raster === undefined) throw new Error(`nothing decodes ${input}`);
   await writePng(output, withoutIdleAlpha(raster));
   return raster.warnings ?? [];
