@@ -231,7 +231,7 @@ function page(values: readonly Value[]): string {
   return `<!-- From values.yaml. ${NOTE} -->
 # The chart filemill ${version}
 
-A file-conversion service behind your ingress. [docs/operating.md](../../docs/operating.md) says how to install, upgrade and remove it.
+A file-conversion service behind your ingress. How to [install](../../docs/operating/install.md) it, and to [upgrade and remove](../../docs/operating/upgrade.md) it.
 
 \`\`\`sh
 helm install filemill charts/filemill --namespace filemill --create-namespace --values my-values.yaml

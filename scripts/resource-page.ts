@@ -10,7 +10,7 @@ export function resourcePage(): string {
 \`kubectl apply --server-side -f manifests/crds\` makes them known; \`kubectl explain tp.spec\` says what follows here, and \`kubectl get filemill\` lists both kinds. The API server checks a resource when it is applied, and names the field that is wrong
 ([examples](../manifests/examples), and [what is wrong with others](../manifests/examples/invalid)). Unknown fields are refused as well: \`kubectl\` asks for that, other clients by \`fieldValidation=Strict\`.
 
-[\`manifests/rbac\`](../manifests/rbac) has what the controller needs, in one namespace or in all, and what others may do: \`view\` sees pools, \`edit\` and \`admin\` also make ConversionJobs, and users with the role \`filemill-pool-admin\` create and scale pools. [\`manifests/admission\`](../manifests/admission) has the rules that no definition can say: among them, that the controller creates Jobs only as their pools say, for pools that are [named there](operating.md#what-a-stolen-token-of-the-controller-can-do).
+[\`manifests/rbac\`](../manifests/rbac) has what the controller needs, in one namespace or in all, and what others may do: \`view\` sees pools, \`edit\` and \`admin\` also make ConversionJobs, and users with the role \`filemill-pool-admin\` create and scale pools. [\`manifests/admission\`](../manifests/admission) has the rules that no definition can say: among them, that the controller creates Jobs only as their pools say, for pools that are [named there](admission.md).
 
 ## ToolchainPool
 

@@ -33,7 +33,7 @@ interface Adapter {
 const NAMESPACE = 'filemill';
 /** The namespace of other operators, whose metrics have the same names. */
 const OTHERS = 'others';
-/** How long all is well before the first fault, ms: an hour at night (docs/operating.md). */
+/** How long all is well before the first fault, ms: an hour at night (test/e2e/README.md). */
 const WELL_MS = Number(process.env['ALERTS_WELL_MS'] ?? 10_000);
 /** How often orders come meanwhile, ms: the pool grows and shrinks. */
 const ORDERS_EVERY_MS = 8_000;

@@ -1,4 +1,4 @@
-/** Times and memory, as docs/operating.md states them. */
+/** Times and memory, as docs/operating/watch.md states them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -1,4 +1,4 @@
-/** Credentials and certificates are changed while clients convert, as "Changing credentials" in docs/operating.md says. */
+/** Credentials and certificates are changed while clients convert, as "Change credentials" in docs/operating/upgrade.md says. */
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

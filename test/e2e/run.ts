@@ -56,7 +56,7 @@ const PARTS: Readonly<Record<string, (files: E2eFiles) => Promise<void>>> = {
   device: useDevice,
   autoscaling: autoscale,
 };
-/** Only where they are asked for: docs/operating.md has them among what runs at night. */
+/** Only where they are asked for: README.md says what each shows. */
 const AT_NIGHT: ReadonlySet<string> = new Set(['losses', 'rotation', 'throughput', 'crowd', 'device', 'autoscaling']);
 /** These need no cluster: `make e2e` runs them while it builds what the others need. */
 const APART: Readonly<Record<string, (folder: string) => Promise<void>>> = { bare };

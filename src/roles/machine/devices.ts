@@ -30,7 +30,8 @@ export async function devicesHere(
     if (kinds === undefined) continue;
     const found = await findDevices(kinds, undefined, dev);
     const { counts, files, closed } = found;
-    if (closed.length > 0) log.warn({ toolchain, closed }, 'converters may not open these devices: see "Devices" in docs/operating.md');
+    if (closed.length > 0)
+      log.warn({ toolchain, closed }, 'converters may not open these devices: see "Devices" in docs/operating/size.md');
     const why = files.length === 0 ? undefined : await tryThem(found);
     if (why !== undefined)
       log.warn(
