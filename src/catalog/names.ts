@@ -44,6 +44,14 @@ export const baseName = (name: string): string => name.replace(/(?<=.)\.[A-Za-z0
 export const resultName = (sourceName: string, extension: string): string =>
   `${truncate(baseName(sourceName), MAX_BASE_BYTES)}${SUFFIX}.${extension}`;
 
+/** The same without the service's suffix, as people save it: `photo.jpg`. */
+export function nameWithoutSuffix(resultName: string): string {
+  const base = baseName(resultName);
+  return base.endsWith(SUFFIX) && base.length > SUFFIX.length
+    ? `${base.slice(0, -SUFFIX.length)}${resultName.slice(base.length)}`
+    : resultName;
+}
+
 /**
  * Keeps the names in one archive apart, also on file systems that ignore case or normalise Unicode: there `STRASSE`, `strasse` and `straße`
  * are one name (full case folding: Unicode 16, 5.18.4, here by way of upper case).

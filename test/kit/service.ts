@@ -151,6 +151,7 @@ export interface JobBody {
   readonly progress?: number;
   readonly output?: {
     readonly filename: string;
+    readonly save_as: string;
     readonly size_bytes: number;
     readonly url: string;
     readonly content_type: string;

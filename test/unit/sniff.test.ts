@@ -613,8 +613,29 @@ describe('bytes that are nothing', () => {
       for (let i = 0; i < 12; i++)
         bytes[random() < 0.7 ? below(Math.min(200, bytes.length)) : bytes.length - 1 - below(Math.min(200, bytes.length))] = below(256);
       const cut = bytes.subarray(0, random() < 0.3 ? 1 + below(bytes.length) : bytes.length);
-      expect(['format', 'tie', 'refused', 'unknown']).toContain(detect(sampleOf(cut)).kind);
+      expect(['format', 'tie', 'cut', 'refused', 'unknown']).toContain(detect(sampleOf(cut)).kind);
     }
+  });
+});
+
+describe('a ZIP that ends too early', () => {
+  const filler = { name: 'customXml/item1.xml', content: 'x'.repeat(600) };
+  it.each([
+    // LibreOffice writes the list of types last.
+    ['docx', () => zipOf([{ name: '_rels/.rels' }, { name: 'word/styles.xml' }, filler, { name: '[Content_Types].xml' }])],
+    ['xlsx', () => zipOf([{ name: '_rels/.rels' }, { name: 'xl/styles.xml' }, filler])],
+    ['pptx', () => made('slides.pptx')],
+    ['odt', () => made('prose.odt')],
+    ['epub', () => zipOf([{ name: 'mimetype', content: 'application/epub+zip' }, filler])],
+    ['zip', () => zipOf([{ name: 'photo.jpg', content: 'x'.repeat(600) }])],
+  ])('is a damaged %s, and no archive', (format, make) => {
+    const whole = make();
+    const cut = whole.subarray(0, Math.floor(whole.length * 0.7));
+    expect(refusal(cut, 'a.zip')).toMatchObject({
+      code: 'CONVERSION_FAILED',
+      message: expect.stringContaining('ends too early'),
+      details: { reason: 'corrupt_input', ends_early: true, detected: format },
+    });
   });
 });
 

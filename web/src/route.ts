@@ -17,9 +17,16 @@ function show(): void {
   // A screen reader begins with the new heading.
   requestAnimationFrame(() => document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true }));
 }
-export function go(view: string): void {
-  history.pushState(null, '', href(view));
-  show();
+/** Once it is drawn. */
+export const focusOn = (selector: string): void =>
+  void requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus()));
+/** @param heading what is read next, where it is not the view's heading */
+export function go(view: string, heading?: string): void {
+  if (heading === undefined || path.value !== view) {
+    history.pushState(null, '', href(view));
+    show();
+  }
+  if (heading !== undefined) focusOn(heading);
 }
 export function watchAddress(): void {
   path.value = here();

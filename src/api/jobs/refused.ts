@@ -15,7 +15,11 @@ const REFUSED: Readonly<Record<string, Code>> = {
 };
 
 /** @returns undefined for a code that refuses more than one file */
-export const reasonFor = (code: Code): string | undefined => Object.keys(REFUSED).find((reason) => REFUSED[reason] === code);
+export function reasonFor({ code, details }: Pick<Failure, 'code' | 'details'>): string | undefined {
+  // A file that is damaged to be seen says so itself.
+  if (code === 'CONVERSION_FAILED' && typeof details['reason'] === 'string') return details['reason'];
+  return Object.keys(REFUSED).find((reason) => REFUSED[reason] === code);
+}
 
 /** Why a job failed, as its own answer would say it. */
 export function errorOf(record: JobRecord): Failure | undefined {

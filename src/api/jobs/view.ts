@@ -1,5 +1,6 @@
 /** A job's record as clients see it. */
 import type { Catalog } from '../../catalog/catalog.ts';
+import { nameWithoutSuffix } from '../../catalog/names.ts';
 import type { Job } from '../../contracts/api/job.ts';
 import { conversionFailed, Failure } from '../../errors.ts';
 import { reasonOf, visibility } from '../../jobs/lifecycle.ts';
@@ -30,6 +31,7 @@ export function viewOf(record: JobRecord, base: string, progress?: number): Job 
       : {
           output: {
             filename: output.filename,
+            save_as: nameWithoutSuffix(output.filename),
             size_bytes: output.sizeBytes,
             size_human: humanSize(output.sizeBytes),
             url: links.output,

@@ -81,6 +81,12 @@ export const parameters: Readonly<Record<string, Parameter>> = {
     description: '`1`: a job that is done within the wait answers 303 to its output.',
     schema: { type: 'string', enum: ['1'] },
   },
+  SavedName: {
+    name: 'name',
+    in: 'query',
+    description: '`source`: the header names the file `output.save_as`, without the suffix of the service.',
+    schema: { type: 'string', enum: ['source'] },
+  },
   JobId: {
     name: 'job_id',
     in: 'path',

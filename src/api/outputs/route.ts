@@ -1,6 +1,7 @@
 /** `GET /api/v1/jobs/{id}/output`: the converted file, as a stream that no browser will run. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { nameWithoutSuffix } from '../../catalog/names.ts';
 import { Failure } from '../../errors.ts';
 import type { StoredOutput } from '../../jobs/record.ts';
 import { Missing, type ObjectStore } from '../../objects/store.ts';
@@ -23,16 +24,23 @@ export const HARMLESS = {
 } as const;
 
 export function outputRoute(app: FastifyInstance, deps: ApiDeps, sends: Sends): void {
-  app.get<{ Params: { id: string } }>('/api/v1/jobs/:id/output', { exposeHeadRoute: true }, async (request, reply) => {
-    const record = shown(await findJob(deps, request.params.id), deps.clock());
-    if (record.state === 'error') return sendJob(deps, request, reply, record);
-    if (answersText(deps.catalog, record)) throw new Failure('NOT_FOUND', { says: 'This job has no output file: its text is in the job.' });
-    if (record.output === undefined) {
-      reply.header('retry-after', RETRY_AFTER);
-      throw new Failure('JOB_NOT_READY', { details: { job_id: record.id } });
-    }
-    return sendOutput(deps, request, reply, record.output, (stream) => sends(stream, [record.id]));
-  });
+  app.get<{ Params: { id: string }; Querystring: { name?: unknown } }>(
+    '/api/v1/jobs/:id/output',
+    { exposeHeadRoute: true },
+    async (request, reply) => {
+      const record = shown(await findJob(deps, request.params.id), deps.clock());
+      if (record.state === 'error') return sendJob(deps, request, reply, record);
+      if (answersText(deps.catalog, record))
+        throw new Failure('NOT_FOUND', { says: 'This job has no output file: its text is in the job.' });
+      if (record.output === undefined) {
+        reply.header('retry-after', RETRY_AFTER);
+        throw new Failure('JOB_NOT_READY', { details: { job_id: record.id } });
+      }
+      const { output } = record;
+      const filename = request.query.name === 'source' ? nameWithoutSuffix(output.filename) : output.filename;
+      return sendOutput(deps, request, reply, { ...output, filename }, (stream) => sends(stream, [record.id]));
+    },
+  );
 }
 
 async function sendOutput(

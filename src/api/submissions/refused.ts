@@ -26,7 +26,7 @@ export function refusedRecord(
     options: {},
     warnings: [],
   };
-  return fail(record, now, { reason: reasonFor(code) ?? 'internal', message, details: { ...details, refused: code } });
+  return fail(record, now, { reason: reasonFor({ code, details }) ?? 'internal', message, details: { ...details, refused: code } });
 }
 
 /** The failure of a job in state `error`: its submission was refused, or its conversion failed. */

@@ -56,7 +56,7 @@ function refusedRecord(
   { extension, lane, warnings }: ConversionRequest,
   error: unknown,
 ): JobRecord {
-  const reason = error instanceof Failure && error.code !== 'INVALID_OPTION' ? reasonFor(error.code) : undefined;
+  const reason = error instanceof Failure && error.code !== 'INVALID_OPTION' ? reasonFor(error) : undefined;
   if (!(error instanceof Failure) || reason === undefined || file === undefined) throw error;
   const { part, sizeBytes, filename } = file;
   const record: JobRecord = {

@@ -135,7 +135,11 @@ async function failFetch(deps: ApiDeps, { job, plan, keyOf }: Fetching, error: u
   const { id } = job.stored.record;
   try {
     const { code, message, details, retryable } = failureOf(error, { log });
-    const failure = { reason: reasonFor(code) ?? 'internal', message, details: { ...details, ...(retryable ? { retryable } : {}) } };
+    const failure = {
+      reason: reasonFor({ code, details }) ?? 'internal',
+      message,
+      details: { ...details, ...(retryable ? { retryable } : {}) },
+    };
     await updateRecord(jobs, id, (record) => (isFetching(record) ? fail(record, clock(), failure) : undefined));
     const left = await jobs.get(id);
     if (left !== undefined && !hasEnded(left.record)) return;

@@ -16,11 +16,13 @@ export interface Sample {
 
 /**
  * The result of sniffing. `format`: a canonical id. `tie`: one of a group that only a name can distinguish; `otherwise` is the default.
+ * `cut`: begins as this format, and ends before it is whole.
  * `refused`: recognised as something that is never opened (executables, playlists, scripts).
  */
 export type Detected =
   | { readonly kind: 'format'; readonly format: string }
   | { readonly kind: 'tie'; readonly among: readonly string[]; readonly otherwise: string }
+  | { readonly kind: 'cut'; readonly format: string }
   | { readonly kind: 'refused'; readonly what: string }
   | { readonly kind: 'unknown' };
 

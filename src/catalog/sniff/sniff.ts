@@ -1,5 +1,5 @@
 /** Detects a file's format by its bytes; its name and `from_format` only decide where the bytes cannot. */
-import { Failure } from '../../errors.ts';
+import { conversionFailed, Failure } from '../../errors.ts';
 import { formatByExtension, formatByName, formats } from '../formats.ts';
 import { has } from '../looks/bytes.ts';
 import { isText } from '../looks/charset.ts';
@@ -35,7 +35,7 @@ export function detect(sample: Sample): Detected {
 /**
  * @param filename as the client sent it; decides only within a tie
  * @param fromFormat the client's choice among the members of a tie, as an extension
- * @throws Failure `NO_FILE` for an empty file, `UNSUPPORTED_MIME` for content that cannot be converted, `INVALID_OPTION` if `fromFormat`
+ * @throws Failure `NO_FILE` for an empty file, `UNSUPPORTED_MIME` for content that cannot be converted, `CONVERSION_FAILED` for what ends too early, `INVALID_OPTION` if `fromFormat`
  * contradicts the content
  */
 export function resolveSource(sample: Sample, filename: string, fromFormat?: string): { readonly format: string } {
@@ -43,6 +43,7 @@ export function resolveSource(sample: Sample, filename: string, fromFormat?: str
   const detected = detect(sample);
   if (detected.kind === 'unknown') throw unsupported('unknown', 'The service does not support this file type.');
   if (detected.kind === 'refused') throw unsupported(detected.what, `The service does not open files of this type: ${detected.what}.`);
+  if (detected.kind === 'cut') throw cutOff(detected.format);
   const allowed = detected.kind === 'tie' ? detected.among : [detected.format];
   if (fromFormat !== undefined) return { format: asTold(fromFormat, allowed) };
   if (detected.kind === 'format') return { format: detected.format };
@@ -66,6 +67,12 @@ function asTold(fromFormat: string, allowed: readonly string[]): string {
   const says = `The option "from_format" is "${fromFormat}", which contradicts the file's content; expected ${allowed.join(' or ')}.`;
   throw new Failure('INVALID_OPTION', { says, details: { option: 'from_format', received: fromFormat, allowed } });
 }
+
+const cutOff = (format: string): Failure =>
+  conversionFailed('corrupt_input', {
+    says: `The file is damaged: it begins as a ${format} file, and ends too early. It was probably not copied or downloaded whole.`,
+    details: { detected: format, ends_early: true },
+  });
 
 const accepted: readonly string[] = [...new Set([...formats.values()].map(({ family }) => family))];
 

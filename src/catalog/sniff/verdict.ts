@@ -4,6 +4,9 @@ import type { Detected } from '../looks/sample.ts';
 
 export const asFormat = (id: string): Detected => ({ kind: 'format', format: id });
 
+/** @param id of what its beginning is */
+export const asCut = (id: string): Detected => ({ kind: 'cut', format: id });
+
 /** @param what a short noun, shown to the client */
 export const asRefused = (what: string): Detected => ({ kind: 'refused', what });
 

@@ -2,7 +2,7 @@
 import { formats } from '../formats.ts';
 import { asBuffer, find, has, latin1, u16le, u32le } from '../looks/bytes.ts';
 import type { Detected, Sample } from '../looks/sample.ts';
-import { asFormat, asRefused, tieAmong, UNKNOWN } from './verdict.ts';
+import { asCut, asFormat, asRefused, tieAmong, UNKNOWN } from './verdict.ts';
 
 /** Further parts are not read: they add nothing, and forged headers must not cost time. */
 const MOST_PARTS = 4096;
@@ -16,12 +16,30 @@ export function zip(sample: Sample): Detected | undefined {
   if (has(head, 0, 'PK\x07\x08')) return UNKNOWN;
   if (!has(head, 0, 'PK\x03\x04')) return undefined;
   const local = localParts(head);
+  if (!hasEnd(sample)) return asCut(beginningOf(local));
   const mimetype = local.find(({ name }) => name === 'mimetype')?.text;
   if (mimetype !== undefined) return byMimetype(mimetype);
   const central = centralParts(sample);
   // Readers use the central directory; local headers replace it if it lies outside the sample.
   return byParts(central.length > 0 ? [...central, ...local.map(({ name }) => name)] : local.map(({ name }) => name));
 }
+
+/** Every reader looks for it at the end (APPNOTE 4.3.16), where a comment of at most 65,535 bytes may follow. */
+const hasEnd = ({ tail }: Sample): boolean => asBuffer(tail).lastIndexOf('PK\x05\x06', tail.length, 'latin1') >= 0;
+
+/** What it was to become, by the parts that there are: the one that decides may be lost. */
+function beginningOf(parts: readonly LocalPart[]): string {
+  const mimetype = parts.find(({ name }) => name === 'mimetype')?.text;
+  const found = mimetype === undefined ? byParts(parts.map(({ name }) => name)) : byMimetype(mimetype);
+  if (found.kind === 'format' && found.format !== 'zip') return found.format;
+  return OFFICE.find(([folder]) => parts.some(({ name }) => folder.test(name)))?.[1] ?? 'zip';
+}
+/** Folders of the parts of a document (ECMA-376 part 1, 8 to 15 show them so). */
+const OFFICE: readonly (readonly [RegExp, string])[] = [
+  [/^\/?word[/\\]/i, 'docx'],
+  [/^\/?xl[/\\]/i, 'xlsx'],
+  [/^\/?ppt[/\\]/i, 'pptx'],
+];
 
 /** Packages that are recognised, so that the answer names them, by a part that only they have. */
 const NAMED: readonly (readonly [RegExp, string])[] = [

@@ -5,6 +5,7 @@ export const jobIdPattern = /^[0-9a-f]{32}$/;
 
 export const JobOutput = z.object({
   filename: z.string(),
+  save_as: z.string().describe('The same without the suffix of the service: the name under which `?name=source` of the output is saved'),
   size_bytes: z.number().int().min(0),
   size_human: z.string().describe('1024-based, one decimal'),
   url: z.url().describe('Absolute URL of `GET /api/v1/jobs/{job_id}/output`'),

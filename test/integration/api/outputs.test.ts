@@ -350,6 +350,11 @@ describe('the name of an output', () => {
       expect(plain).toMatch(/^[^"\\%]+-filemill\.html$/);
       expect(filename).not.toMatch(FORBIDDEN);
       await response.arrayBuffer();
+      // As people save it.
+      const saved = String(filename).replace('-filemill.html', '.html');
+      expect(data?.output?.save_as).toBe(saved);
+      const { headers } = await fetch(`${data?.output?.url}?name=source`, { method: 'HEAD' });
+      expect(headers.get('content-disposition')).toContain(`filename*=UTF-8''${encodeURIComponent(saved)}`);
     });
   }
 

@@ -15,12 +15,7 @@ const MANY = 30;
 const SECONDS = 25;
 /** The first and the last two are equal but for their case. */
 const NAMES = ['Tön.flac', ...Array.from({ length: MANY - 3 }, (_, n) => `日本 ${n}.flac`), 'TÖN.flac', 'tön.flac'];
-const EXPECTED = [
-  'Tön-filemill.wav',
-  ...Array.from({ length: MANY - 3 }, (_, n) => `日本 ${n}-filemill.wav`),
-  'TÖN-filemill-2.wav',
-  'tön-filemill-3.wav',
-];
+const EXPECTED = ['Tön.wav', ...Array.from({ length: MANY - 3 }, (_, n) => `日本 ${n}.wav`), 'TÖN-2.wav', 'tön-3.wav'];
 
 const NO_ROOM = 'There is no room for a ZIP of 132 MB, so none was saved.';
 
@@ -100,7 +95,7 @@ describe('30 results', () => {
     // Chromium tells the same of every disk.
     await page.evaluate('navigator.storage.estimate = async () => ({ quota: 200e6, usage: 100e6 })');
     const fetched: string[] = [];
-    const note = (request: Request) => void (request.url().endsWith('/output') && fetched.push(request.url()));
+    const note = (request: Request) => void (request.url().includes('/output') && fetched.push(request.url()));
     page.on('request', note);
     await downloadAll().click();
     await page.getByRole('alert').getByText(NO_ROOM).waitFor();
@@ -130,7 +125,7 @@ describe('30 results', () => {
     await downloadAll().press('Enter');
     await page.getByText(`Packing: 9 of ${MANY} files`).waitFor();
     expect(await findings(page)).toEqual([]);
-    expect(await page.getByRole('button', { name: 'Clear the list' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Delete all' }).count()).toBe(0);
     // The focus is on what stops it, and then again on what begins it.
     expect(await page.locator('.packing button:focus').textContent()).toBe('Cancel');
     await page.keyboard.press('Enter');
@@ -143,7 +138,7 @@ describe('30 results', () => {
 
   it('leave nothing behind when one was deleted meanwhile, and it is named', async () => {
     await page.evaluate(DIALOG);
-    const gone = `${await linkOf(19).getAttribute('href')}`.replace(/\/output$/, '');
+    const gone = `${await linkOf(19).getAttribute('href')}`.replace(/\/output.*$/, '');
     const name = await linkOf(19).getAttribute('download');
     expect((await fetch(gone, { method: 'DELETE' })).ok).toBe(true);
     await downloadAll().click();
@@ -153,7 +148,7 @@ describe('30 results', () => {
     await page
       .locator('.task')
       .nth(19)
-      .getByRole('button', { name: /^Remove/ })
+      .getByRole('button', { name: /^Delete / })
       .click();
     await page.getByRole('button', { name: `Download all ${MANY - 1} as ZIP` }).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
@@ -165,7 +160,7 @@ describe('30 results', () => {
     await page.route(`${await linkOf(9).getAttribute('href')}`, () => {});
     await page.getByRole('button', { name: `Download all ${MANY - 1} as ZIP` }).click();
     await page.getByText(`Packing: 9 of ${MANY - 1} files`).waitFor();
-    const remove = page.locator('.task').getByRole('button', { name: /^Remove/ });
+    const remove = page.locator('.task').getByRole('button', { name: /^Delete / });
     for (let left = MANY - 1; left > 0; left--) await remove.first().click();
     await page.locator('.packing').getByRole('button', { name: 'Cancel' }).click();
     await page.locator('.list').waitFor({ state: 'detached' });

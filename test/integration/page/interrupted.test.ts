@@ -5,7 +5,6 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { filesOf, nothingOdd, pageGround, result, saved, start, untilStates, visit } from '../../kit/browser.ts';
 import { picture } from '../../kit/fixtures/photos.ts';
@@ -136,7 +135,7 @@ describe('a ZIP of two results of 16 MB', () => {
       const path = join(ground.folder, 'both.zip');
       await writeFile(path, await zip);
       const { stdout } = await run('unzip', ['-t', path]);
-      expect(stdout.match(/(one|two)-filemill\.wav +OK/g)).toHaveLength(2);
+      expect(stdout.match(/(one|two)\.wav +OK/g)).toHaveLength(2);
       // What had arrived was not fetched again, but for what was on its way.
       expect(wire.passed.down - before).toBeLessThan((await stat(path)).size + 4 * MB);
       expect(visited.strangers).toEqual([]);
@@ -148,13 +147,7 @@ describe('a ZIP of two results of 16 MB', () => {
 });
 
 describe('two tabs', () => {
-  const listed = async (page: Page): Promise<readonly string[]> => {
-    await page.getByRole('link', { name: 'Jobs' }).click();
-    await page.locator('.known li').nth(1).waitFor();
-    return page.locator('.known li').allTextContents();
-  };
-
-  it('convert beside each other, and list the jobs of both', async () => {
+  it('convert beside each other, and both list the jobs of both, until one deletes them', async () => {
     const visited = await visit(ground.browser, ground.url);
     const second = await visited.page.context().newPage();
     await second.goto(ground.url);
@@ -164,10 +157,80 @@ describe('two tabs', () => {
       await filesOf(page).setInputFiles(await picture(ground.folder, `tab${at}.png`, ['-resize', '64x64!']));
       await start(page);
     }
+    for (const page of pages) {
+      await untilStates(page, ['done', 'done']);
+      expect((await page.locator('.task .name').allTextContents()).toSorted()).toEqual(['tab0.png', 'tab1.png']);
+    }
+    await second.getByRole('button', { name: 'Delete tab0.png from the server' }).click();
     for (const page of pages) await untilStates(page, ['done']);
-    for (const page of pages)
-      expect((await listed(page)).toSorted()).toEqual([expect.stringContaining('tab0'), expect.stringContaining('tab1')]);
     nothingOdd(visited);
+    await visited.close();
+  });
+});
+
+describe('a reload', () => {
+  it('loses no job that runs, and none that is done: both are listed on both pages, with all that can be done', async () => {
+    const clip = join(ground.folder, 'long.mp4');
+    await run('/usr/bin/ffmpeg', [...['-v', 'error', '-f', 'lavfi', '-i', 'testsrc=d=20:s=640x480'], ...['-c:v', 'mpeg4', clip]]);
+    const visited = await visit(ground.browser, ground.url);
+    const { page } = visited;
+    await filesOf(page).setInputFiles([clip, await picture(ground.folder, 'quick.png', ['-resize', '64x64!'])]);
+    await page.getByRole('combobox', { name: /long/ }).selectOption('webm');
+    await start(page);
+    await untilStates(page, ['working', 'done']);
+    await page.reload();
+    await page.getByRole('heading', { name: '1 of 2 done' }).waitFor();
+    // How far it is comes from the service.
+    await page.getByText(/Converting, \d/).waitFor();
+    await page.getByRole('link', { name: /^Jobs/ }).click();
+    await untilStates(page, ['working', 'done']);
+    await untilStates(page, ['done', 'done']);
+    await page.getByRole('button', { name: 'Preview' }).first().click();
+    await page.locator('.preview video').waitFor();
+    const zip = join(ground.folder, 'reloaded.zip');
+    await writeFile(zip, await saved(page, () => page.getByRole('button', { name: 'Download all 2 as ZIP' }).click()));
+    expect((await run('unzip', ['-t', zip])).stdout).toMatch(/long\.webm +OK[\s\S]*quick\.jpg +OK/);
+    // Its file is chosen once more; what it became is chosen already.
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByText('Other settings').last().click();
+    await (await chooser).setFiles(await picture(ground.folder, 'quick.png'));
+    await page.getByRole('button', { name: 'Convert 1 file' }).waitFor();
+    await untilStates(page, ['ready', 'done', 'done']);
+    const jobs = (await page.evaluate("JSON.parse(localStorage.getItem('filemill.jobs')).map(({ id }) => id)")) as string[];
+    await page.getByRole('button', { name: 'Remove quick.png' }).click();
+    await page.getByRole('button', { name: 'Delete all' }).click();
+    await page.getByRole('button', { name: 'Delete 2 results for good' }).click();
+    await untilStates(page, []);
+    for (const id of jobs) await expect.poll(async () => (await fetch(`${ground.url}/api/v1/jobs/${id}`)).status).toBe(410);
+    nothingOdd(visited);
+    await visited.close();
+  });
+
+  it('leaves out what was deleted elsewhere, and asks first while something uploads', async () => {
+    const visited = await visit(ground.browser, ground.url);
+    const { page } = visited;
+    await filesOf(page).setInputFiles(await Promise.all(['kept.png', 'gone.png'].map((name) => picture(ground.folder, name))));
+    await start(page);
+    await untilStates(page, ['done', 'done']);
+    const link = page.getByRole('link', { name: 'Link to this job' }).last();
+    await fetch(`${ground.url}/api/v1${new URL(`${await link.getAttribute('href')}`, ground.url).pathname}`, { method: 'DELETE' });
+    await page.reload();
+    await untilStates(page, ['done']);
+    await page.route('**/api/v1/uploads', (route) => route.abort('connectionfailed'));
+    await filesOf(page).setInputFiles(join(ground.folder, 'kept.png'));
+    await start(page);
+    await page.locator('.task').getByText('Waits for the connection').waitFor();
+    const asked = page.waitForEvent('dialog');
+    const leaving = page.reload({ timeout: 3000 }).catch(() => {});
+    const dialog = await asked;
+    expect(dialog.type()).toBe('beforeunload');
+    await dialog.dismiss();
+    await leaving;
+    await untilStates(page, ['uploading', 'done']);
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await page.unroute('**/api/v1/uploads');
+    await page.reload();
+    await untilStates(page, ['done']);
     await visited.close();
   });
 });

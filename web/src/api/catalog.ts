@@ -96,6 +96,12 @@ const USUAL: Readonly<Record<string, readonly string[]>> = {
   slides: ['pdf', 'pptx', 'odp', 'png', 'jpg'],
   markup: ['pdf', 'docx', 'html', 'md', 'odt', 'epub'],
 };
+/** Of these targets, those first that most people make of the format. */
+export function usualOf(format: string, targets: readonly string[]): readonly string[] {
+  const source = sourceOf(`.${format}`);
+  const usual = source === undefined ? [] : usualTargets(source).filter((each) => targets.includes(each));
+  return [...usual, ...targets.filter((each) => !usual.includes(each))];
+}
 export function usualTargets({ family, format, targets }: Source): readonly string[] {
   const usual = (USUAL[family] ?? ['pdf', 'png', 'jpg']).filter((each) => targets.some((target) => target.format === each));
   // A file becomes something else, as a rule.

@@ -1,5 +1,5 @@
 /** Asks the service: waits where it says so, goes on by itself when a connection is lost, and throws what it refuses. */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 
 /** An address of the service, wherever a proxy serves it. */
 export const at = (path: string): string => new URL(path, document.baseURI).href;
@@ -11,6 +11,17 @@ export interface Pause {
   readonly until: number;
 }
 export const pause = signal<Pause | undefined>(undefined);
+
+const isOffline = signal(false);
+/** Whether nothing reaches the service at present, as far as the page and its browser know. */
+export const isLost = computed(() => isOffline.value || pause.value?.why === 'lost');
+export function watchConnection(): void {
+  const tell = () => {
+    isOffline.value = !navigator.onLine;
+  };
+  tell();
+  for (const event of ['online', 'offline']) addEventListener(event, tell);
+}
 
 export interface ErrorBody {
   readonly code: string;

@@ -1,41 +1,22 @@
 /** Converts files: each to its own target, or all to one. */
-import { batch, signal, useSignal } from '@preact/signals';
+import { batch } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { formats, loadDetails, loadFormats, optionsOf, sourceOf, usualTargets } from '../api/catalog.ts';
 import { Intake } from '../parts/intake.tsx';
 import { Options } from '../parts/options.tsx';
 import { isPdf, PagePicker } from '../parts/pages.tsx';
+import { Presets } from '../parts/presets.tsx';
 import { AsRequest, type Request } from '../parts/request.tsx';
 import { Targets } from '../parts/targets.tsx';
 import { TaskList } from '../parts/task-list.tsx';
+import { focusOn } from '../route.ts';
 import { t } from '../words/words.ts';
+import { choose, chooseTarget, isOpened as opened, openTasks, rememberFor, targetsOf, values } from '../work/chosen.ts';
 import { bounds } from '../work/limits.ts';
 import { learnBounds } from '../work/line.ts';
+import { list } from '../work/list.ts';
 import { fieldsOf, wantOf } from '../work/orders.ts';
-import { isActive, pieceOf, start, type Task, taskOf } from '../work/tasks.ts';
-
-/** They stay while another view is open. */
-const tasks = signal<readonly Task[]>([]);
-const values = signal<Readonly<Record<string, string>>>({});
-const preferred = signal<string | undefined>(undefined);
-
-const targetsOf = (task: Task): readonly string[] => sourceOf(task.pieces.value[0]?.name ?? '')?.targets.map(({ format }) => format) ?? [];
-
-async function add(given: readonly (File | string)[]): Promise<void> {
-  // What a file can become is known soon.
-  await loadFormats();
-  const fresh = given.map((each) => {
-    const piece = pieceOf(each);
-    const source = sourceOf(piece.name);
-    const wanted = source?.targets.some(({ format }) => format === preferred.value) ? preferred.value : undefined;
-    return taskOf([piece], {
-      target: wanted ?? (source === undefined ? 'pdf' : (usualTargets(source)[0] ?? source.targets[0]?.format ?? 'pdf')),
-    });
-  });
-  tasks.value = [...tasks.value, ...fresh];
-  // How many of them one request may have.
-  if (tasks.value.length > 1) void learnBounds();
-}
+import { start, type Task } from '../work/tasks.ts';
 
 /** What asks for all of them: those that are alike by one request, as many as it may have. */
 function requestsFor(open: readonly Task[]): readonly Request[] {
@@ -64,17 +45,14 @@ function requestFor(tasks: readonly Task[]): Request {
 }
 
 export function ConvertPage() {
-  const opened = useSignal(false);
   const options = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
     document.title = `filemill: ${t('convert')}`;
     void loadFormats();
+    // How large files may be, and how many of them one request may have.
+    void learnBounds();
   }, []);
-  const list = tasks.value;
-  const open = list.filter((task) => !isActive(task) && task.state.value.at !== 'done');
-  const waiting = list.filter(({ state }) => state.value.at === 'ready');
-  // What failed or was cancelled comes again when nothing new waits.
-  const next = waiting.length > 0 ? waiting : open;
+  const open = openTasks();
   const targets = [...new Set(open.map(({ target }) => target.value))];
   const sources = [...new Set(open.map(({ pieces }) => pieces.value[0]?.format))];
   useEffect(() => {
@@ -105,48 +83,53 @@ export function ConvertPage() {
           source === undefined ? undefined : loadDetails(source),
         ),
       );
-    for (const task of some) start(task, values.value);
+    rememberFor(some);
+    batch(() => {
+      for (const task of some) start(task, values.value);
+    });
+    // The button is gone: what became of it is read next.
+    focusOn('.list h2');
   };
+  const fieldsTo = (target: string) =>
+    optionsOf([...new Set(open.filter((task) => task.target.value === target).map(({ pieces }) => pieces.value[0]?.format))], target);
+  const names = new Set(targets.flatMap((target) => fieldsTo(target).map(([name]) => name)));
+  const set = Object.keys(values.value).filter((name) => names.has(name));
+  const only = targets.length === 1 ? targets[0] : undefined;
   return (
     <>
       <header class="head">
         <h1 tabIndex={-1}>{t('headline')}</h1>
         <p class="lead">{t('lead')}</p>
       </header>
-      <Intake add={(given) => void add(given)} small={list.length > 0} />
+      <Intake add={(given) => void choose(given)} small={list.value.length > 0} most={bounds.value.max_bytes} />
       {open.length > 0 && (
         <section class="panel" aria-label={t('allTo')}>
-          <h2>{open.length > 1 ? t('allTo') : t('convertTo')}</h2>
-          <Targets
-            usual={usual}
-            all={all}
-            chosen={targets.length === 1 ? targets[0] : undefined}
-            choose={(target) =>
-              batch(() => {
-                preferred.value = target;
-                for (const task of open) if (targetsOf(task).includes(target)) task.target.value = target;
-              })
-            }
-          />
+          <h2 tabIndex={-1}>{open.length > 1 ? t('allTo') : t('convertTo')}</h2>
+          <Targets usual={usual} all={all} chosen={only} choose={(target) => batch(() => chooseTarget(target))} />
+          <Presets all={all} chosen={only} values={values} choose={(target) => batch(() => chooseTarget(target))} />
           <details
             ref={options}
+            open={opened.value}
             onToggle={(event) => {
               opened.value = event.currentTarget.open;
             }}
           >
-            <summary>{t('options')}</summary>
+            <summary>
+              {t('options')}
+              {set.length > 0 && <span class="count">{t('optionsSet', { n: set.length })}</span>}
+            </summary>
             {formats.value !== undefined &&
               targets.map((target) => {
-                const first = open.filter((task) => task.target.value === target).map(({ pieces }) => pieces.value[0]);
-                const fields = optionsOf([...new Set(first.map((piece) => piece?.format))], target);
+                const [first] = open.filter((task) => task.target.value === target).map(({ pieces }) => pieces.value[0]);
+                const fields = fieldsTo(target);
                 // The pages of several files are not the same ones.
-                const only = open.length === 1 && fields.some(([name]) => name === 'pages') ? first[0] : undefined;
+                const only = open.length === 1 && fields.some(([name]) => name === 'pages') ? first : undefined;
                 return (
                   <form
                     key={target}
                     onSubmit={(event) => {
                       event.preventDefault();
-                      void begin(next);
+                      void begin(open);
                     }}
                   >
                     {targets.length > 1 && <h3>{t('optionsFor', { name: target.toUpperCase() })}</h3>}
@@ -161,13 +144,24 @@ export function ConvertPage() {
                   </form>
                 );
               })}
+            {set.length > 0 && (
+              <button
+                type="button"
+                class="button"
+                onClick={() => {
+                  values.value = {};
+                }}
+              >
+                {t('optionsReset')}
+              </button>
+            )}
           </details>
-          <button type="button" class="button main large" onClick={() => void begin(next)}>
-            {t(next === waiting ? 'start' : 'retryAll', { n: next.length })}
+          <button type="button" class="button main large" onClick={() => void begin(open)}>
+            {t('start', { n: open.length })}
           </button>
         </section>
       )}
-      <TaskList tasks={tasks} start={(task) => void begin([task])} />
+      <TaskList start={(task) => start(task, task.options)} />
       {open.length > 0 && <AsRequest requests={requestsFor(open)} />}
     </>
   );

@@ -1,5 +1,5 @@
 /** What this browser has converted, and one job by its link, on any device. */
-import { useSignal, useSignalEffect } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Refusal } from '../api/client.ts';
 import { Copy } from '../parts/copy.tsx';
@@ -7,13 +7,15 @@ import { sentenceOf } from '../parts/failure.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Nothing } from '../parts/nothing.tsx';
 import { kindOf, Preview } from '../parts/preview.tsx';
+import { TaskList } from '../parts/task-list.tsx';
 import { Warnings } from '../parts/warnings.tsx';
 import { go, href } from '../route.ts';
-import { bytes, duration, percent, t, toolName } from '../words/words.ts';
-import { follow, type Job } from '../work/follow.ts';
-import { known } from '../work/history.ts';
+import { bytes, duration, percent, t } from '../words/words.ts';
+import { now } from '../work/clock.ts';
+import { follow, type Job, nameOf } from '../work/follow.ts';
+import { list } from '../work/list.ts';
 import { outputOf } from '../work/result.ts';
-import { deleteJob } from '../work/tasks.ts';
+import { deleteJobs, start as startAgain } from '../work/tasks.ts';
 
 const start = () => (
   <a class="button main" href={href('/')} data-view="/">
@@ -21,57 +23,18 @@ const start = () => (
   </a>
 );
 
-/** The time, each half a minute. */
-function useNow() {
-  const now = useSignal(Date.now());
-  useSignalEffect(() => {
-    const timer = setInterval(() => {
-      now.value = Date.now();
-    }, 30_000);
-    return () => clearInterval(timer);
-  });
-  return now.value;
-}
-
-/** Names of tools have a hyphen, and those of formats have none. */
-const whatName = (what: string): string => (what.includes('-') ? toolName(what).text : what.toUpperCase());
-
 export function JobsPage() {
-  const now = useNow();
   useEffect(() => {
     document.title = `filemill: ${t('jobs')}`;
   }, []);
-  if (known.value.length === 0) return <Nothing title={t('noJobs')} lead={t('noJobsLead')} more={start()} />;
+  if (list.value.length === 0) return <Nothing title={t('noJobs')} lead={t('noJobsLead')} more={start()} />;
   return (
     <>
       <header class="head">
         <h1 tabIndex={-1}>{t('jobs')}</h1>
         <p class="lead">{t('jobsLead')}</p>
       </header>
-      <ul class="known">
-        {known.value.map(({ id, name, what, result, failed, expires }) => (
-          <li key={id}>
-            <a href={href(`/jobs/${id}`)} data-view={`/jobs/${id}`}>
-              <strong dir="auto">{result?.name ?? name}</strong>
-              <span>
-                {name} → {whatName(what)}
-                {result !== undefined && `, ${bytes(result.bytes)}`}
-                {failed === true && `, ${t('failed')}`}
-              </span>
-              <span class="quiet">{t('expiresIn', { time: duration(expires - now) })}</span>
-            </a>
-            {result !== undefined && (
-              <a class="button" href={outputOf(id)} download={result.name} aria-label={t('downloadNamed', { name: result.name })}>
-                <Icon name="down" />
-                <span class="wide">{t('download')}</span>
-              </a>
-            )}
-            <button type="button" class="bare" aria-label={t('forgetNamed', { name })} onClick={() => deleteJob(id)}>
-              <Icon name="close" />
-            </button>
-          </li>
-        ))}
-      </ul>
+      <TaskList start={(task) => startAgain(task, task.options)} expiry />
     </>
   );
 }
@@ -79,7 +42,6 @@ export function JobsPage() {
 export function JobPage({ id }: { id: string }) {
   const job = useSignal<Job | undefined>(undefined);
   const error = useSignal<Refusal | undefined>(undefined);
-  const now = useNow();
   useEffect(() => {
     document.title = `filemill: ${t('job')}`;
     const cancel = new AbortController();
@@ -111,7 +73,7 @@ export function JobPage({ id }: { id: string }) {
     <>
       <header class="head">
         <h1 tabIndex={-1} dir="auto">
-          {output?.filename ?? t('job')}
+          {output === undefined ? t('job') : nameOf(output)}
         </h1>
         <p class="lead">
           {status === 'processing'
@@ -122,13 +84,13 @@ export function JobPage({ id }: { id: string }) {
           {output !== undefined && `, ${bytes(output.size_bytes)}`}
         </p>
         <p class="quiet">
-          {t('expiresIn', { time: duration(Date.parse(shown.expires_at) - now) })}. {t('jobLead')}
+          {t('expiresIn', { time: duration(Date.parse(shown.expires_at) - now.value) })}. {t('jobLead')}
         </p>
       </header>
       {status === 'processing' && <progress max={100} {...(progress === undefined ? {} : { value: progress })} aria-label={t('working')} />}
       <div class="ways">
         {output !== undefined && (
-          <a class="button main large" href={outputOf(id)} download={output.filename}>
+          <a class="button main large" href={outputOf(id)} download={nameOf(output)}>
             <Icon name="down" />
             {t('download')}
           </a>
@@ -138,7 +100,7 @@ export function JobPage({ id }: { id: string }) {
           type="button"
           class="button"
           onClick={() => {
-            deleteJob(id);
+            deleteJobs([id]);
             go('/jobs');
           }}
         >

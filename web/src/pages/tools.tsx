@@ -1,6 +1,6 @@
 /** The tools of this server, and a page for each. */
-import { signal, useSignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { batch, useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { loadFormats, loadTools, type Tool, tools } from '../api/catalog.ts';
 import { Brush } from '../parts/brush.tsx';
 import { Crop } from '../parts/crop.tsx';
@@ -14,9 +14,12 @@ import { AsRequest, type Request } from '../parts/request.tsx';
 import { TaskList } from '../parts/task-list.tsx';
 import { familyName } from '../parts/task-row.tsx';
 import { Trim } from '../parts/trim.tsx';
-import { href } from '../route.ts';
+import { focusOn, href } from '../route.ts';
 import { absentReason, t, title, toolName, toolSummary } from '../words/words.ts';
+import { rememberChoice } from '../work/choices.ts';
+import { add, remove } from '../work/list.ts';
 import type { MakeMask } from '../work/mask.ts';
+import { placeOf } from '../work/places.ts';
 import { type Piece, pieceOf, shownOf, start, type Task, taskOf } from '../work/tasks.ts';
 
 export function ToolsPage() {
@@ -87,14 +90,6 @@ function Card({ tool: { slug, summary, available, reason = '' } }: { tool: Tool 
   );
 }
 
-/** By tool: they stay while another view is open. */
-const places = new Map<string, ReturnType<typeof newPlace>>();
-const newPlace = () => ({
-  pieces: signal<readonly Piece[]>([]),
-  tasks: signal<readonly Task[]>([]),
-  values: signal<Readonly<Record<string, string>>>({}),
-});
-
 export function ToolPage({ slug }: { slug: string }) {
   useEffect(() => {
     document.title = `filemill: ${toolName(slug).text}`;
@@ -127,12 +122,7 @@ export function ToolPage({ slug }: { slug: string }) {
 
 function Present({ tool }: { tool: Tool }) {
   const { slug, summary, options = [], accepts = [], files = { field: 'file', min: 1, max: 1 } } = tool;
-  const place = useMemo(() => {
-    const found = places.get(slug) ?? newPlace();
-    places.set(slug, found);
-    return found;
-  }, [slug]);
-  const { pieces, tasks, values } = place;
+  const { pieces, values } = placeOf(slug);
   const isPage = files.field === 'url';
   const together = files.max > 1;
   const list = pieces.value;
@@ -165,9 +155,13 @@ function Present({ tool }: { tool: Tool }) {
       const made: readonly Piece[] = painted === undefined ? [] : [{ ...pieceOf(await painted()), isMask: true }];
       const fresh = (together ? [[...list, ...made]] : list.map((piece) => [piece])).map((some) => taskOf(some, { tool: slug, field }));
       trouble.value = false;
-      tasks.value = [...fresh, ...tasks.value];
-      pieces.value = [];
-      for (const task of fresh) start(task, given);
+      rememberChoice(slug, { options: given });
+      batch(() => {
+        add(fresh);
+        pieces.value = [];
+        for (const task of fresh) start(task, given);
+      });
+      focusOn('.list h2');
     } catch {
       trouble.value = true;
     } finally {
@@ -179,7 +173,7 @@ function Present({ tool }: { tool: Tool }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const submit = useRef<HTMLButtonElement>(null);
   const paintAgain = (task: Task) => {
-    tasks.value = tasks.value.filter((each) => each !== task);
+    remove([task]);
     pieces.value = shownOf(task);
     // The button is gone.
     heading.current?.focus();
@@ -231,6 +225,7 @@ function Present({ tool }: { tool: Tool }) {
         }}
         small={list.length > 0 || isPage}
         onlyUrl={isPage}
+        most={tool.limits?.max_bytes}
       />
       {kind !== undefined && list.length === 0 && (
         <Example
@@ -315,7 +310,7 @@ function Present({ tool }: { tool: Tool }) {
         {mixed && <p role="alert">{t('mixed')}</p>}
         {trouble.value && <p role="alert">{t('brushFailed')}</p>}
       </form>
-      <TaskList tasks={tasks} start={restart} paint={paintAgain} />
+      <TaskList tool={slug} start={restart} paint={paintAgain} />
       <AsRequest requests={list.length === 0 ? [example] : together ? [requestOf(list)] : list.map((piece) => requestOf([piece]))} />
     </>
   );

@@ -4,7 +4,6 @@ import { Refusal } from '../api/client.ts';
 import { bytes, t } from '../words/words.ts';
 import type { Result } from '../work/result.ts';
 import { fits, type Kept, MOST_IN_MEMORY } from '../work/sink.ts';
-import type { Task } from '../work/tasks.ts';
 import { bytesIn, type Packed, saveAll } from '../work/zip.ts';
 import { sentenceOf } from './failure.ts';
 import { Icon } from './icon.tsx';
@@ -16,11 +15,11 @@ type State =
   | { readonly at: Kept; readonly of: string }
   | { readonly at: 'failed'; readonly of: string; readonly why: string };
 
-/** By list: a ZIP is packed on while another view is open. */
-const states = new WeakMap<Signal<readonly Task[]>, Signal<State>>();
-function stateOf(tasks: Signal<readonly Task[]>): Signal<State> {
-  const state = states.get(tasks) ?? signal<State>({ at: 'idle' });
-  states.set(tasks, state);
+/** By part of the list: a ZIP is packed on while another view is open. */
+const states = new Map<string, Signal<State>>();
+function stateOf(id: string): Signal<State> {
+  const state = states.get(id) ?? signal<State>({ at: 'idle' });
+  states.set(id, state);
   return state;
 }
 
@@ -48,10 +47,10 @@ async function pack(state: Signal<State>, results: readonly Result[]): Promise<v
 }
 
 /** While it is, it can be stopped, whatever becomes of the list. */
-export const isPacking = (tasks: Signal<readonly Task[]>): boolean => stateOf(tasks).value.at === 'packing';
+export const isPacking = (id: string): boolean => stateOf(id).value.at === 'packing';
 
-export function DownloadAll({ tasks, results }: { tasks: Signal<readonly Task[]>; results: readonly Result[] }) {
-  const state = stateOf(tasks);
+export function DownloadAll({ id, results }: { id: string; results: readonly Result[] }) {
+  const state = stateOf(id);
   const now = state.value;
   const packing = now.at === 'packing' ? now : undefined;
   const isTooMuch = packing === undefined && !fits(bytesIn(results));

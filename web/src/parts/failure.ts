@@ -1,7 +1,8 @@
 /** A refusal or a failure as a sentence that says what to do. Codes without a sentence here have the service's. */
+import { usualOf } from '../api/catalog.ts';
 import type { Refusal } from '../api/client.ts';
 import type { Told } from '../words/catalog.ts';
-import { failureText, type Key, t } from '../words/words.ts';
+import { bytes, failureText, inList, type Key, t } from '../words/words.ts';
 
 const OF_CODE: Readonly<Record<string, Key>> = {
   JOB_EXPIRED: 'expired',
@@ -23,9 +24,25 @@ const OF_REASON: Readonly<Record<string, Key>> = {
 
 export function sentenceOf({ code, reason, message, details }: Refusal): Told {
   if (details['limit'] === 'pixels to remove' && details['max'] !== undefined) return { text: t('tooMuchToRemove'), lang: undefined };
+  const most = Number(details['max_bytes']);
+  if (code === 'FILE_TOO_LARGE' && most > 0) return { text: t('tooLargeIs', { most: bytes(most) }), lang: undefined };
+  if (details['ends_early'] === true) return { text: t('endsEarly'), lang: undefined };
+  const targets = details['targets'];
+  if (code === 'INVALID_FORMAT' && Array.isArray(targets) && targets.length > 0)
+    return { text: noRoute(details, targets), lang: undefined };
   const key = (reason === undefined ? undefined : OF_REASON[reason]) ?? OF_CODE[code];
   if (key !== undefined) return { text: t(key, { name: String(details['name'] ?? '') }), lang: undefined };
   if (typeof details['option'] === 'string') return failureText(['INVALID_OPTION'], message, details['option']);
   return failureText([...(reason === undefined ? [] : [reason]), code], message || code);
+}
+/** What most people make of it, and no list of all. */
+const NAMED = 5;
+function noRoute({ from, to_format: to }: Refusal['details'], targets: readonly unknown[]): string {
+  const named = usualOf(String(from), targets.map(String)).slice(0, NAMED);
+  return t('noRoute', {
+    from: String(from).toUpperCase(),
+    to: String(to).toUpperCase(),
+    targets: inList(named.map((each) => each.toUpperCase())),
+  });
 }
 export const wantsPassword = ({ reason }: Refusal): boolean => reason === 'password_required' || reason === 'wrong_password';

@@ -1,7 +1,7 @@
 /** Where files come in: dropped, pasted, chosen, a whole folder, a picture that is taken, or a URL. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { t } from '../words/words.ts';
+import { bytes, inList, t } from '../words/words.ts';
 import { Icon } from './icon.tsx';
 
 /** Files of one folder. */
@@ -33,16 +33,30 @@ interface Given {
   readonly add: (given: readonly (File | string)[]) => void;
   readonly small: boolean;
   readonly onlyUrl?: boolean;
+  /** How large a file may be, bytes; undefined where that is not known yet. */
+  readonly most?: number | undefined;
 }
 
-export function Intake({ add, small, onlyUrl = false }: Given) {
+/** Names of files that are too large: further ones are counted. */
+const NAMED = 3;
+function tooLarge(files: readonly File[], most: number): string {
+  const named = files.slice(0, NAMED).map(({ name, size }) => t('namedSize', { name, size: bytes(size) }));
+  const more = files.length > NAMED ? [t('files', { n: files.length - NAMED })] : [];
+  return t('tooLargeToAdd', { n: files.length, files: inList([...named, ...more]), most: bytes(most) });
+}
+
+export function Intake({ add, small, onlyUrl = false, most = Number.POSITIVE_INFINITY }: Given) {
   const [choose, folder, camera] = [useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null)];
   const over = useSignal(false);
   const said = useSignal('');
+  const refused = useSignal('');
   const latest = useRef(add);
   latest.current = (given) => {
+    const large = given.filter((each) => each instanceof File && each.size > most) as File[];
     said.value = given.length >= MOST ? t('tooMany', { n: MOST }) : '';
-    if (given.length > 0) add(given.slice(0, MOST));
+    refused.value = large.length > 0 ? tooLarge(large, most) : '';
+    const taken = given.filter((each) => !large.includes(each as File)).slice(0, MOST);
+    if (taken.length > 0) add(taken);
   };
   useEffect(() => {
     if (onlyUrl) return undefined;
@@ -98,10 +112,15 @@ export function Intake({ add, small, onlyUrl = false }: Given) {
     <section class={`intake${small ? ' small' : ''}${over.value ? ' over' : ''}`} aria-label={t('chooseFiles')}>
       {!onlyUrl && (
         <>
-          <p class="drop">
+          <p class="drop pointed">
             <Icon name="upload" />
             <strong>{over.value ? t('dropNow') : t('dropHere')}</strong>
             <span>{t('orPaste')}</span>
+          </p>
+          {/* Where there is nothing to drop, and no key to paste with. */}
+          <p class="drop touched">
+            <Icon name="upload" />
+            <strong>{t('fromDevice')}</strong>
           </p>
           <div class="ways">
             {/* Labels open a dialog before any script has come. */}
@@ -109,7 +128,7 @@ export function Intake({ add, small, onlyUrl = false }: Given) {
               {t('chooseFiles')}
               <input ref={choose} type="file" class="unseen" multiple onChange={chosen} />
             </label>
-            <label class="button">
+            <label class="button pointed">
               {t('chooseFolder')}
               {/* @ts-expect-error every browser knows it, and no standard */}
               <input ref={folder} type="file" class="unseen" multiple webkitdirectory={true} onChange={chosen} />
@@ -148,6 +167,11 @@ export function Intake({ add, small, onlyUrl = false }: Given) {
       <p role="status" class="quiet">
         {said.value}
       </p>
+      {refused.value !== '' && (
+        <p role="alert" class="notice">
+          {refused.value}
+        </p>
+      )}
     </section>
   );
 }

@@ -1,5 +1,6 @@
 /** Chooses a target: the usual ones at hand, all by search. */
 import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { t } from '../words/words.ts';
 
 interface Given {
@@ -12,6 +13,10 @@ interface Given {
 export function Targets({ usual, all, chosen, choose }: Given) {
   const searching = useSignal(false);
   const text = useSignal('');
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (searching.value) field.current?.focus();
+  }, [searching.value]);
   const chip = (target: string) => (
     <button key={target} type="button" class="chip" aria-pressed={target === chosen} onClick={() => choose(target)}>
       {target.toUpperCase()}
@@ -38,6 +43,7 @@ export function Targets({ usual, all, chosen, choose }: Given) {
       {searching.value && (
         <div class="search">
           <input
+            ref={field}
             type="search"
             aria-label={t('searchFormats')}
             placeholder={t('searchFormats')}

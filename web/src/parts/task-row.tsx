@@ -1,14 +1,16 @@
 /** One task: its file, its target, how far it is, and what came of it. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { sourceOf, usualTargets } from '../api/catalog.ts';
-import { href } from '../route.ts';
-import { bytes, hasWord, percent, t, title, toolName } from '../words/words.ts';
+import { sourceOf } from '../api/catalog.ts';
+import { hasWord, t, title } from '../words/words.ts';
+import { nameOf } from '../work/follow.ts';
 import { outputOf } from '../work/result.ts';
-import { isActive, type State, shownOf, stop, type Task } from '../work/tasks.ts';
+import { canStart, isActive, isHopeless, type State, shareOf, shownOf, stop, type Task } from '../work/tasks.ts';
 import { sentenceOf, wantsPassword } from './failure.ts';
 import { Icon, iconOf } from './icon.tsx';
 import { kindOf, Preview } from './preview.tsx';
+import { Saying } from './saying.tsx';
+import { TargetOf } from './target-of.tsx';
 import { Warnings } from './warnings.tsx';
 
 /** What its buttons do. */
@@ -16,39 +18,31 @@ export interface TaskActions {
   readonly start: (task: Task) => void;
   readonly paint: (task: Task) => void;
   readonly remove: (task: Task) => void;
+  /** @param files in place of those that this browser has no more */
+  readonly again: (tasks: readonly Task[], files?: readonly File[]) => void;
 }
 
 interface Given {
   readonly task: Task;
   readonly actions: TaskActions;
-}
-
-function saying(state: State): string {
-  switch (state.at) {
-    case 'uploading':
-      return t('uploading', { percent: percent(state.share) });
-    case 'working':
-      return state.percent === undefined ? t('working') : t('workingAt', { percent: percent(state.percent / 100) });
-    case 'done':
-      return t('done');
-    default:
-      return t(state.at);
-  }
+  readonly aloud: boolean;
+  readonly expiry: boolean;
 }
 
 /** The same strokes would be refused again. */
 const hasRefusedMask = ({ pieces, state: { value } }: Task): boolean =>
   value.at === 'failed' && value.error.details['retryable'] === false && pieces.value.some(({ isMask }) => isMask);
 
-export function TaskRow({ task, actions }: Given) {
+export function TaskRow({ task, actions, aloud, expiry }: Given) {
   const state = task.state.value;
   const shown = useSignal(false);
   const pieces = shownOf(task);
   const [first] = pieces;
   const isRefusedMask = hasRefusedMask(task);
   const name = pieces.length === 1 ? (first?.name ?? '') : t('files', { n: pieces.length });
-  const size = pieces.reduce((sum, { file }) => sum + (file?.size ?? 0), 0);
   const source = first === undefined ? undefined : sourceOf(first.name);
+  const output = state.at === 'done' ? state.job.output : undefined;
+  const isOver = !isActive(task) && state.at !== 'ready';
   return (
     <li class={`task ${state.at}`} data-state={state.at}>
       <span class="sign">
@@ -58,15 +52,11 @@ export function TaskRow({ task, actions }: Given) {
         <p class="name" dir="auto" title={name}>
           {name}
         </p>
-        <p class="says">
-          {size > 0 && state.at !== 'done' && <span>{bytes(size)}</span>}
-          {task.tool === undefined && state.at !== 'ready' && <span>→ {task.target.value.toUpperCase()}</span>}
-          <Saying task={task} state={state} size={size} />
-        </p>
+        <Saying task={task} aloud={aloud} expiry={expiry} />
       </div>
       <div class="acts">
-        {task.tool === undefined && !isActive(task) && state.at !== 'done' && <TargetOf task={task} name={name} />}
-        {(state.at === 'failed' || state.at === 'cancelled') && (
+        {task.tool === undefined && !isActive(task) && state.at !== 'done' && canStart(task) && <TargetOf task={task} name={name} />}
+        {(state.at === 'failed' || state.at === 'cancelled') && canStart(task) && !isHopeless(task) && (
           <button type="button" class="button" onClick={() => (isRefusedMask ? actions.paint : actions.start)(task)}>
             {t(isRefusedMask ? 'paintAgain' : 'retry')}
           </button>
@@ -83,12 +73,13 @@ export function TaskRow({ task, actions }: Given) {
             {t(shown.value ? 'hide' : 'preview')}
           </button>
         )}
-        {state.at === 'done' && state.job.output !== undefined && (
+        {isOver && <Again task={task} name={name} again={actions.again} />}
+        {state.at === 'done' && output !== undefined && (
           <a
             class="button main"
             href={outputOf(state.job.job_id)}
-            download={state.job.output.filename}
-            aria-label={t('downloadNamed', { name: state.job.output.filename })}
+            download={nameOf(output)}
+            aria-label={t('downloadNamed', { name: nameOf(output) })}
           >
             <Icon name="down" />
             {t('download')}
@@ -99,7 +90,13 @@ export function TaskRow({ task, actions }: Given) {
             {t('cancel')}
           </button>
         ) : (
-          <button type="button" class="bare" aria-label={t('removeNamed', { name })} onClick={() => actions.remove(task)}>
+          <button
+            type="button"
+            class="bare"
+            aria-label={t(task.jobId === undefined ? 'removeNamed' : 'forgetNamed', { name })}
+            title={t(task.jobId === undefined ? 'removeNamed' : 'forgetNamed', { name })}
+            onClick={() => actions.remove(task)}
+          >
             <Icon name="close" />
           </button>
         )}
@@ -112,39 +109,41 @@ export function TaskRow({ task, actions }: Given) {
   );
 }
 
-function Saying({ task, state, size }: { task: Task; state: State; size: number }) {
-  if (state.at !== 'done') return <span role="status">{saying(state)}</span>;
-  const { output, job_id: id } = state.job;
-  const change = output === undefined || size === 0 ? 0 : (output.size_bytes - size) / size;
+/** The same files with other settings: those of an earlier visit have to be chosen once more, as this browser keeps none. */
+function Again({ task, name, again }: { task: Task; name: string; again: TaskActions['again'] }) {
+  if (canStart(task))
+    return (
+      <button
+        type="button"
+        class="button"
+        aria-label={t('againNamed', { name })}
+        title={t('againNamed', { name })}
+        onClick={() => again([task])}
+      >
+        <Icon name="again" />
+        {t('again')}
+      </button>
+    );
   return (
-    <>
-      <span role="status">
-        {output === undefined
-          ? t('done')
-          : size > 0
-            ? t('sizes', { before: bytes(size), after: bytes(output.size_bytes) })
-            : bytes(output.size_bytes)}
-      </span>
-      {Math.abs(change) >= 0.01 && change < 10 && (
-        <span class={change < 0 ? 'good' : ''}>{t(change < 0 ? 'smaller' : 'larger', { percent: percent(Math.abs(change)) })}</span>
-      )}
-      {output !== undefined && output.files > 1 && <span>{t('inZip', { n: output.files })}</span>}
-      <a href={href(`/jobs/${id}`)} data-view={`/jobs/${id}`} class="quiet">
-        {t('link')}
-      </a>
-      {task.tool !== undefined && <span class="quiet">{toolName(task.tool).text}</span>}
-    </>
+    <label class="button" title={t('againChoose', { name })}>
+      <Icon name="again" />
+      {t('again')}
+      <input
+        type="file"
+        class="unseen"
+        aria-label={t('againChoose', { name })}
+        onChange={(event) => {
+          const files = [...(event.currentTarget.files ?? [])];
+          if (files.length > 0) again([task], files);
+        }}
+      />
+    </label>
   );
 }
 
 function Bar({ state, name }: { state: State; name: string }) {
-  const value =
-    state.at === 'uploading'
-      ? state.share * 50
-      : state.at === 'working' && state.percent !== undefined
-        ? 50 + state.percent / 2
-        : undefined;
-  return <progress max={100} {...(value === undefined ? {} : { value })} aria-label={name} />;
+  const share = shareOf(state);
+  return <progress max={1} {...(share === undefined ? {} : { value: share })} aria-label={name} />;
 }
 
 function Notice({ children }: { children: ComponentChildren }) {
@@ -180,43 +179,6 @@ function Failed({ task, start }: { task: Task; start: () => void }) {
   );
 }
 
-function TargetOf({ task, name }: { task: Task; name: string }) {
-  const source = sourceOf(task.pieces.value[0]?.name ?? '');
-  if (source === undefined)
-    return (
-      <input
-        class="target"
-        aria-label={t('targetOf', { name })}
-        placeholder={t('to')}
-        value={task.target.value}
-        size={6}
-        autocomplete="off"
-        onInput={(event) => {
-          task.target.value = event.currentTarget.value.trim().toLowerCase().replace(/^\./, '');
-        }}
-      />
-    );
-  const usual = usualTargets(source);
-  const rest = source.targets.map(({ format }) => format).filter((format) => !usual.includes(format));
-  const option = (format: string) => (
-    <option key={format} value={format} selected={format === task.target.value}>
-      {format.toUpperCase()}
-    </option>
-  );
-  return (
-    <select
-      class="target"
-      aria-label={t('targetOf', { name })}
-      value={task.target.value}
-      onChange={(event) => {
-        task.target.value = event.currentTarget.value;
-      }}
-    >
-      <optgroup label={t('usual')}>{usual.map(option)}</optgroup>
-      <optgroup label={t('all')}>{rest.map(option)}</optgroup>
-    </select>
-  );
-}
 export const familyName = (family: string): string => {
   const key = `family_${family}`;
   return hasWord(key) ? t(key) : title(family);

@@ -72,6 +72,15 @@ export const count = (value: number): string => new Intl.NumberFormat(locale).fo
 export const percent = (share: number): string =>
   new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 }).format(share);
 
+/** How much smaller or larger: of what is nearly all, the tenths tell, and something is always left. */
+export const change = (share: number): string =>
+  new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: share > 0.95 && share < 1 ? 1 : 0 }).format(
+    share < 1 ? Math.min(share, 0.999) : share,
+  );
+
+/** `a, b and c`. */
+export const inList = (parts: readonly string[]): string => new Intl.ListFormat(locale, { type: 'conjunction' }).format(parts);
+
 const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
 export function bytes(size: number): string {
   const step = Math.min(UNITS.length - 1, size < 1000 ? 0 : Math.floor(Math.log10(size) / 3));
@@ -85,10 +94,10 @@ export function bytes(size: number): string {
 }
 
 /** A length of time, in hours and minutes, or seconds. */
-export function duration(ms: number): string {
+export function duration(ms: number, unitDisplay: 'long' | 'short' = 'long'): string {
   const seconds = Math.max(1, Math.ceil(ms / 1000));
   const part = (value: number, unit: 'hour' | 'minute' | 'second') =>
-    new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(value);
+    new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay }).format(value);
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
   const parts =
     seconds < 60

@@ -7,6 +7,8 @@ export interface Job {
   readonly progress?: number;
   readonly output?: {
     readonly filename: string;
+    /** The same without what the service adds. */
+    readonly save_as?: string;
     readonly size_bytes: number;
     readonly content_type: string;
     readonly files: number;
@@ -16,6 +18,10 @@ export interface Job {
   readonly expires_at: string;
   readonly warnings: readonly { readonly code: string; readonly message: string }[];
 }
+
+/** What a result is called where it is saved. A service of the version before has one name alone. */
+export const nameOf = ({ filename, save_as: saveAs }: Pick<NonNullable<Job['output']>, 'filename' | 'save_as'>): string =>
+  saveAs ?? filename;
 
 /** A browser has six connections to a server of HTTP/1.1: the others are for uploads and downloads. */
 const MOST_STREAMS = 2;

@@ -4,7 +4,8 @@ import { at, backOff, pause, Refusal, waitFor, waitOf } from '../api/client.ts';
 /** Statuses that say so; for a requested rest of a file, also the status of a file that has changed. */
 const GONE = [200, 404, 410, 416];
 
-export const outputOf = (id: string): string => at(`api/v1/jobs/${id}/output`);
+/** A browser saves it by the name that the header has. */
+export const outputOf = (id: string): string => at(`api/v1/jobs/${id}/output?name=source`);
 
 export interface Result {
   readonly id: string;

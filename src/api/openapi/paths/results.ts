@@ -30,7 +30,7 @@ const output = (operationId: string, summary: string): Operation => ({
   summary,
   description: 'Streamed, as an attachment that browsers do not run: the file is untrusted.',
   tags: ['Jobs'],
-  parameters: [JOB_ID, ...['Range', 'IfRange', 'IfNoneMatch', 'RequestId'].map(parameterRef)],
+  parameters: [JOB_ID, ...['SavedName', 'Range', 'IfRange', 'IfNoneMatch', 'RequestId'].map(parameterRef)],
   responses: {
     200: {
       description: 'The file.',

@@ -16,6 +16,7 @@ const EXAMPLE = {
     status: 'done',
     output: {
       filename: 'report-filemill.pdf',
+      save_as: 'report.pdf',
       size_bytes: 18211,
       size_human: '17.8 KB',
       url: 'https://files.example.org/api/v1/jobs/0123456789abcdef0123456789abcdef/output',
