@@ -103,7 +103,7 @@ check: node
 	@echo "verify: subjects of new commits" && node scripts/commit-subjects.ts
 
 verify: check ## Checks format, lint, types, generated files, regular expressions, subjects of commits, the architecture and the list of what was proved
-	@echo "verify: architecture, and that what is offered was proved" && vitest run --reporter=dot test/architecture.test.ts test/unit/proved.test.ts
+	@echo "verify: architecture, and that what is offered was proved" && vitest run --reporter=dot test/architecture.test.ts test/unit/catalog/proved.test.ts
 
 test: ## What verify checks, then every test file on real servers, converters and files, with rows of long tables drawn by the commit; CHANGED=1: what the changes since main concern
 	@$(MAKE) --no-print-directory --jobs=2 $(if $(CHANGED),test-servers,servers) checked

@@ -24,7 +24,7 @@ const SLOWEST = [
   'test/integration/page/brush.test.ts',
   'test/integration/catalog/tools-speech.test.ts',
   'test/conformance/outages-nats.test.ts',
-  'test/unit/sniff.test.ts',
+  'test/unit/catalog/sniff.test.ts',
   'test/integration/catalog/webpage.test.ts',
   'test/cluster/secrets.test.ts',
   'test/cluster/conversion-jobs.test.ts',

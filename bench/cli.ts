@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { checkout } from '../test/kit/service.ts';
+import { checkout } from '../test/kit/roles/service.ts';
 import { median } from './rows.ts';
 
 const run = promisify(execFile);

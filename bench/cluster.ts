@@ -1,7 +1,8 @@
 /** Several machines in small, on one: the way over NATS and S3, beside the engine alone. */
-import { startCluster } from '../test/kit/cluster.ts';
-import { poolOf } from '../test/kit/crew.ts';
-import { eventually } from '../test/kit/wire.ts';
+
+import { eventually } from '../test/kit/api/wire.ts';
+import { startCluster } from '../test/kit/roles/cluster.ts';
+import { poolOf } from '../test/kit/roles/crew.ts';
 import { orders } from './orders.ts';
 import { rawSharp } from './raw.ts';
 import { GOAL_HEAD, goalRow, quantile, through } from './rows.ts';

@@ -3,9 +3,9 @@ import { Agent, request } from 'node:http';
 import { openS3 } from '../src/objects/s3/store.ts';
 import { natsPresence } from '../src/worker/nats.ts';
 import { startPresence } from '../src/worker/presence.ts';
-import { startCluster } from '../test/kit/cluster.ts';
-import { poolOf } from '../test/kit/crew.ts';
-import { eventually } from '../test/kit/wire.ts';
+import { eventually } from '../test/kit/api/wire.ts';
+import { startCluster } from '../test/kit/roles/cluster.ts';
+import { poolOf } from '../test/kit/roles/crew.ts';
 import { GOAL_HEAD, goalRow, sizeOf } from './rows.ts';
 
 /** Requests that submit, under way at once. */

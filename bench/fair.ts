@@ -16,8 +16,8 @@ import { openQueue } from '../src/queue/sqlite.ts';
 import { memorySignals } from '../src/signals/memory.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
-import { startWorker } from '../src/worker/loop.ts';
-import { startNats } from '../test/kit/nats.ts';
+import { startWorker } from '../src/worker/orders/loop.ts';
+import { startNats } from '../test/kit/nats/nats.ts';
 import { GOAL_HEAD, goalRow, sizeOf } from './rows.ts';
 
 const POOL = 'image';

@@ -8,7 +8,7 @@ import type { Nats } from '../src/nats/connection.ts';
 import { subscribe } from '../src/nats/hints.ts';
 import { publishPresence } from '../src/pools/nats/workers.ts';
 import type { Queue } from '../src/queue/queue.ts';
-import { endPod } from '../test/kit/pod-end.ts';
+import { endPod } from '../test/kit/controller/pod-end.ts';
 
 const POOL = 'filemill.io/pool';
 const PRESENCE_MS = 5_000;

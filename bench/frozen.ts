@@ -4,8 +4,8 @@ import { ensureJobs, openJobs } from '../src/jobs/nats/jobs.ts';
 import { ensurePool } from '../src/queue/nats/pool.ts';
 import { openQueue } from '../src/queue/nats/queue.ts';
 import { aRecord } from '../test/conformance/samples.ts';
-import { startNats } from '../test/kit/nats.ts';
-import { eventually } from '../test/kit/wire.ts';
+import { eventually } from '../test/kit/api/wire.ts';
+import { startNats } from '../test/kit/nats/nats.ts';
 import { quantile, sizeOf } from './rows.ts';
 
 /** Of two slots each: a process of a stub has one. */
@@ -24,7 +24,7 @@ export async function frozen(): Promise<void> {
   await ensureJobs(nats, 1);
   await ensurePool(nats, 'image', { capacity: 1_000, replicas: 1 });
   const [jobs, queue] = [openJobs(nats), openQueue(nats)];
-  const kit = new URL('../test/kit/stub-worker.ts', import.meta.url).href;
+  const kit = new URL('../test/kit/worker/stub-worker.ts', import.meta.url).href;
   const start = (name: string): ChildProcess => {
     const kind = { servers: servers.addresses, name, ackWaitMs: ACK_WAIT_MS, behaviour: 'end' };
     const text = `(await import('${kit}')).runStub(${JSON.stringify(kind)})`;

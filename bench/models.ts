@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { checkout, type Service, startService } from '../test/kit/service.ts';
-import { callTool, outputOf } from '../test/kit/tools.ts';
-import { CHAPTER, errorRate, readAloud } from '../test/kit/voices.ts';
+import { callTool, outputOf } from '../test/kit/api/tools.ts';
+import { CHAPTER, errorRate, readAloud } from '../test/kit/catalog/voices.ts';
+import { checkout, type Service, startService } from '../test/kit/roles/service.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';

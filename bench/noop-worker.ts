@@ -7,10 +7,10 @@ import { openQueue } from '../src/queue/nats/queue.ts';
 import { natsSignals } from '../src/signals/nats.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
-import { startWorker } from '../src/worker/loop.ts';
 import { natsPresence } from '../src/worker/nats.ts';
+import { startWorker } from '../src/worker/orders/loop.ts';
+import type { JobHandler } from '../src/worker/orders/process-order.ts';
 import { startPresence } from '../src/worker/presence.ts';
-import type { JobHandler } from '../src/worker/process-order.ts';
 import { answer, given } from './child.ts';
 import { sharedNow } from './clock.ts';
 

@@ -2,8 +2,8 @@
 import { ensureJobs, openJobs } from '../src/jobs/nats/jobs.ts';
 import type { Nats } from '../src/nats/connection.ts';
 import { ensurePool } from '../src/queue/nats/pool.ts';
-import { startNats } from '../test/kit/nats.ts';
-import { runningBelow } from '../test/kit/processes.ts';
+import { runningBelow } from '../test/kit/exec/processes.ts';
+import { startNats } from '../test/kit/nats/nats.ts';
 import { type Child, startChild } from './child.ts';
 import { cpuOf } from './cpu.ts';
 import type { Done } from './noop-worker.ts';

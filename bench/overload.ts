@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startCluster } from '../test/kit/cluster.ts';
-import { poolOf } from '../test/kit/crew.ts';
-import { eventually } from '../test/kit/wire.ts';
+import { eventually } from '../test/kit/api/wire.ts';
+import { startCluster } from '../test/kit/roles/cluster.ts';
+import { poolOf } from '../test/kit/roles/crew.ts';
 import { cpuOf } from './cpu.ts';
 import { GOAL_HEAD, goalRow, sizeOf } from './rows.ts';
 

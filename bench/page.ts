@@ -1,6 +1,6 @@
 /** The page's first visit by a slow phone: when files can be chosen, and when something is shown. */
 import { type Browser, chromium } from 'playwright-core';
-import { startService } from '../test/kit/service.ts';
+import { startService } from '../test/kit/roles/service.ts';
 import { median } from './rows.ts';
 
 /** How many times slower than this machine a phone's processor is. */

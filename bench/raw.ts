@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { engine } from '../src/catalog/engines/sharp.ts';
+import { engine } from '../src/catalog/engines/pictures/sharp.ts';
 import type { Options } from '../src/catalog/options/options.ts';
 import { stage } from '../src/exec/confine/stage.ts';
 import { converse } from '../src/exec/residents/converse.ts';
-import { checkout } from '../test/kit/service.ts';
+import { checkout } from '../test/kit/roles/service.ts';
 import { peakOf } from './memory.ts';
 
 const run = promisify(execFile);

@@ -1,9 +1,9 @@
 /** What an API replica holds on to: its memory while job after job passes through it. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { startCluster } from '../test/kit/cluster.ts';
-import { poolOf } from '../test/kit/crew.ts';
-import { eventually } from '../test/kit/wire.ts';
+import { eventually } from '../test/kit/api/wire.ts';
+import { startCluster } from '../test/kit/roles/cluster.ts';
+import { poolOf } from '../test/kit/roles/crew.ts';
 import { startChild } from './child.ts';
 import { quantile, sizeOf } from './rows.ts';
 

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { endProcess, type ServiceProcess, type Settings, startProcess } from '../test/kit/service.ts';
+import { endProcess, type ServiceProcess, type Settings, startProcess } from '../test/kit/roles/service.ts';
 import { cpuOf } from './cpu.ts';
 
 const run = promisify(execFile);

@@ -27,7 +27,7 @@ const FEATURES: Readonly<Record<string, string>> = {
   web: 'test/integration/page',
 };
 const MEMBER = /^src\/catalog\/(engines|tools|options|tool-families)\//;
-const PROGRAM = /^src\/exec\/programs\/(.+?)(?:\/|\.\w+$)/;
+const PROGRAM = /^src\/exec\/programs\/(\w+\/[\w-]+)(?:\/|\.\w+$)/;
 const isTest = (path: string): boolean => path.endsWith('.test.ts');
 const within = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
 
@@ -51,7 +51,7 @@ export function testsOf(changed: readonly string[], sources: ReadonlyMap<string,
 function membersThatRun(path: string, sources: ReadonlyMap<string, string>): readonly string[] {
   const program = PROGRAM.exec(path)?.[1];
   if (program === undefined) return [];
-  const spelled = new RegExp(`['/]${program.replaceAll(/[.+]/g, '\\$&')}(?:\\.(?:ts|py))?'`);
+  const spelled = new RegExp(`[':/]${program.replaceAll(/[.+]/g, '\\$&')}(?:\\.(?:ts|py))?'`);
   return [...sources].filter(([member, text]) => MEMBER.test(member) && spelled.test(text)).map(([member]) => member);
 }
 

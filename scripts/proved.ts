@@ -22,7 +22,7 @@ import {
   releaseToProve,
   testNameOf,
   unlisted,
-} from '../test/kit/spread.ts';
+} from '../test/formats/spread.ts';
 
 /** What is read of Vitest's JSON report on test/formats. */
 interface Report {

@@ -2,8 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Where in test/kit each is started from. */
-const STARTED_IN = { helm: 'test/kit/chart.ts', kstatus: 'test/kit/operator.ts', kwok: 'test/kit/kubernetes.ts' } as const;
+/** The module of test/kit that starts each. */
+const STARTED_IN = {
+  helm: 'test/kit/kube/chart.ts',
+  kstatus: 'test/kit/controller/operator.ts',
+  kwok: 'test/kit/kube/kubernetes.ts',
+} as const;
 export type TestServer = keyof typeof STARTED_IN;
 const NAMES = Object.keys(STARTED_IN) as TestServer[];
 

@@ -38,7 +38,7 @@ const MOST_FILES_AGAIN = 12;
 /** When a second run has to have ended, ms after the start, unless TEST_UNTIL says it (.ci/run): seconds since 1970. */
 const LONGEST_MS = 75 * 60_000;
 const SLOWEST = 10;
-/** A file that takes longer says at its top why: `Slow: …` (test/unit/plan.test.ts). */
+/** A file that takes longer says at its top why: `Slow: …` (test/unit/project/plan.test.ts). */
 const SLOW_S = 60;
 /** Files that mostly wait for servers (leases, clocks, restarts) and take a third of a core: they run beside those that convert. */
 const WAITING = [

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { endProcess, keepVersions, type ServiceProcess, startProcess, useKnownVersions } from './kit/service.ts';
+import { endProcess, keepVersions, type ServiceProcess, startProcess, useKnownVersions } from './kit/roles/service.ts';
 
 /** More than it says of any conversion is not kept. */
 const LAST_LINES = 20;

@@ -4,14 +4,14 @@ import { createHash } from 'node:crypto';
 /** `whole`: all of its tests. A number n: one test in n of each of its groups, at least one, drawn by a seed. */
 export type Share = 'whole' | number;
 
-/** By path from the top of the checkout, a folder or a file; the longest path that fits counts. `test/unit/plan.test.ts` compares it with the files. */
+/** By path from the top of the checkout, a folder or a file; the longest path that fits counts. `test/unit/project/plan.test.ts` compares it with the files. */
 export const plan: Readonly<Record<string, Share>> = {
   'test/architecture.test.ts': 'whole',
   'test/unit': 'whole',
   // It has engines make a sample of each format.
-  'test/unit/sniff.test.ts': 12,
-  'test/unit/values.test.ts': 4,
-  'test/unit/linear.test.ts': 4,
+  'test/unit/catalog/sniff.test.ts': 12,
+  'test/unit/exec/programs/values.test.ts': 4,
+  'test/unit/project/linear.test.ts': 4,
   'test/conformance': 'whole',
   'test/cluster': 'whole',
   'test/formats': 16,

@@ -16,7 +16,7 @@
  *
  * A process gets a separate folder for the memory that it shares with the browser, since memory
  * without a file is refused to all: renderer-PID-XXXXXX in HOME, or service-PID-XXXXXX. By these
- * exec/programs/page/renderers.ts knows the processes that were started here, and removes what they
+ * exec/programs/documents/page/renderers.ts knows the processes that were started here, and removes what they
  * leave.
  */
 #ifndef _GNU_SOURCE

@@ -1,6 +1,6 @@
 /** The flood guard for requests that create no jobs or are refused: counts per client and minute, in memory and so per replica. */
 import type { Limited } from './account.ts';
-import type { Client } from './client.ts';
+import type { Client } from './clients/client.ts';
 
 export interface FloodGuard {
   /** Counts a request. @param now ms since the epoch @returns undefined when it is allowed, else the refusal, which does not count towards a ban */

@@ -2,13 +2,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure, RevisionConflict } from '../errors.ts';
 import { type AccountOutcome, admit, enlarge, holds, refund, release, type Taken } from './account.ts';
-import type { Client } from './client.ts';
+import { type LimitRefusal, limitRefusal } from './answers/refusal.ts';
+import { type Usage, usageOf } from './answers/usage.ts';
+import type { Client } from './clients/client.ts';
 import { type ClientRecord, lapsesAt, NEW_CLIENT } from './record.ts';
-import { type LimitRefusal, limitRefusal } from './refusal.ts';
 import type { LimitSettings } from './settings.ts';
 import type { LimitStore } from './store.ts';
 import { HOUR_MS, type Rules, rulesFor, type Want } from './tiers.ts';
-import { type Usage, usageOf } from './usage.ts';
 
 export interface Limiter {
   /** Called once for each request that creates jobs, before its body is read. */

@@ -1,5 +1,5 @@
 /** What the REST API and the MCP endpoint need to enforce limits. */
-import type { Identify } from './client.ts';
+import type { Identify } from './clients/client.ts';
 import type { FloodGuard } from './flood.ts';
 import type { Limiter } from './limiter.ts';
 

@@ -1,6 +1,6 @@
 /** Settings of the limits; the defaults are those of the public contract. */
 import { z } from 'zod';
-import { isNetwork } from './network.ts';
+import { isNetwork } from './clients/network.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,6 +1,6 @@
 /** The limits of one client in each of the five tiers, and what a request costs in each. */
 import { listedTools } from '../catalog/tools.ts';
-import type { Client } from './client.ts';
+import type { Client } from './clients/client.ts';
 import type { LimitSettings } from './settings.ts';
 
 export type Tier = 'daily' | 'hourly' | 'cooldown' | 'ai' | 'mcp';

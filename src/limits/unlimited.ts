@@ -1,10 +1,11 @@
 /** The limiter for limits that are switched off: admits everybody and stores nothing. */
-import type { Client } from './client.ts';
+
+import { type Usage, usageOf } from './answers/usage.ts';
+import type { Client } from './clients/client.ts';
 import type { Limiter } from './limiter.ts';
 import { NEW_CLIENT } from './record.ts';
 import type { LimitSettings } from './settings.ts';
 import { rulesFor } from './tiers.ts';
-import { type Usage, usageOf } from './usage.ts';
 
 /** @param settings clients still see their values */
 export function unlimited(settings: LimitSettings, clock: () => number): Limiter {

@@ -8,13 +8,13 @@ import { conversionFailed } from '../errors.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import type { Judge } from '../judge/judge.ts';
+import { runJob, sourceName } from './conversion/job-handler.ts';
+import type { PackedOutput } from './conversion/output.ts';
+import { createStepper, type Stepper } from './conversion/run-step.ts';
+import { runTrial } from './conversion/run-trial.ts';
 import type { DirectSlot, DirectSlots } from './direct-slots.ts';
-import { runJob, sourceName } from './job-handler.ts';
-import type { PackedOutput } from './output.ts';
-import { createStepper, type Stepper } from './run-step.ts';
 import type { EngineStates } from './trials/engine-states.ts';
 import { type Proof, proofIn } from './trials/proof.ts';
-import { runTrial } from './trials/run.ts';
 
 export interface DirectDeps {
   readonly slots: DirectSlots;

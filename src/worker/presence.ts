@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import type { Fault } from '../contracts/messages/fault.ts';
 import { PRESENCE_VERSION, type Presence } from '../contracts/messages/presence.ts';
-import type { OrderReservation } from './loop.ts';
+import type { OrderReservation } from './orders/loop.ts';
 
 /** Interval of the presence messages, ms. */
 const PRESENCE_MS = 5_000;

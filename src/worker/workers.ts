@@ -9,19 +9,19 @@ import { openResidents, type ResidentOptions } from '../exec/residents/residents
 import type { Toolbox } from '../exec/toolbox.ts';
 import type { EgressProxy } from '../fetch/pages/proxy.ts';
 import { openJudge } from '../judge/judge.ts';
+import { jobHandler } from './conversion/job-handler.ts';
+import { createStepper } from './conversion/run-step.ts';
+import { runTrial } from './conversion/run-trial.ts';
 import type { EngineHealth } from './health.ts';
-import type { HeldOrders } from './held-order.ts';
-import { jobHandler } from './job-handler.ts';
-import { startWorker, type WorkerDeps, type WorkerLoop } from './loop.ts';
 import { EXPRESS, memoryOf } from './memory.ts';
-import { type PoolSlots, poolSlots } from './pool-slots.ts';
-import type { JobHandler } from './process-order.ts';
-import { createStepper } from './run-step.ts';
+import type { HeldOrders } from './orders/held-order.ts';
+import { startWorker, type WorkerDeps, type WorkerLoop } from './orders/loop.ts';
+import { type PoolSlots, poolSlots } from './orders/pool-slots.ts';
+import type { JobHandler } from './orders/process-order.ts';
 import type { WorkerSettings } from './settings.ts';
 import { agesOf, diskShareOf, renewableResidents, slotLimits, threadsOf } from './slot.ts';
 import type { EngineStates } from './trials/engine-states.ts';
 import { proofIn } from './trials/proof.ts';
-import { runTrial } from './trials/run.ts';
 import { type Seat, startTrials } from './trials/schedule.ts';
 import { slotTime } from './trials/slot-time.ts';
 

@@ -8,11 +8,11 @@ import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
 import { KubeError } from '../../src/kube/connection/error.ts';
 import { JOBS, type KubeObject, PODS } from '../../src/kube/resource.ts';
-import { policiesFor } from '../kit/admission.ts';
-import { aPool, applyPool, installResources, type Pool } from '../kit/controller.ts';
-import { controllerAccount } from '../kit/controller-account.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import { policiesFor } from '../kit/controller/admission.ts';
+import { aPool, applyPool, installResources, type Pool } from '../kit/controller/controller.ts';
+import { controllerAccount } from '../kit/controller/controller-account.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
 
 const HOME = 'filemill';
 let cluster: Cluster;

@@ -11,16 +11,16 @@ import type { Nats } from '../../src/nats/connection.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { openHelm, PRODUCTION } from '../kit/chart.ts';
-import { aPool, applyPool, type Controller, documents, installResources, startController } from '../kit/controller.ts';
-import { openPassage, type Passage } from '../kit/kubernetes/passage.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
-import { type Servers, startNats } from '../kit/nats.ts';
-import { sendOrders } from '../kit/orders.ts';
-import { freePorts } from '../kit/ports.ts';
-import { type Prometheus, type Rule, startPrometheus } from '../kit/prometheus.ts';
-import { type Crew, startStandIns } from '../kit/stand-ins.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import { aPool, applyPool, type Controller, documents, installResources, startController } from '../kit/controller/controller.ts';
+import { sendOrders } from '../kit/controller/orders.ts';
+import { type Crew, startStandIns } from '../kit/controller/stand-ins.ts';
+import { freePorts } from '../kit/exec/ports.ts';
+import { openHelm, PRODUCTION } from '../kit/kube/chart.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { openPassage, type Passage } from '../kit/kube/passage.ts';
+import { type Prometheus, type Rule, startPrometheus } from '../kit/kube/prometheus.ts';
+import { type Servers, startNats } from '../kit/nats/nats.ts';
 
 interface Scaled {
   readonly spec: { readonly triggers: readonly [{ readonly metadata: { readonly query: string } }] };

@@ -9,10 +9,10 @@ import { jobOf, templateOf } from '../../src/controller/pools/apply/template.ts'
 import { connectKube } from '../../src/kube/connection/connect.ts';
 import { KubeError } from '../../src/kube/connection/error.ts';
 import { JOBS } from '../../src/kube/resource.ts';
-import { CHART, type Manifest, manifestsOf, openHelm, PRODUCTION, TRIAL } from '../kit/chart.ts';
-import { aPool, applyPool } from '../kit/controller.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import { aPool, applyPool } from '../kit/controller/controller.ts';
+import { CHART, type Manifest, manifestsOf, openHelm, PRODUCTION, TRIAL } from '../kit/kube/chart.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
 
 const { folder, run, remove } = openHelm();
 let cluster: Cluster;

@@ -6,8 +6,8 @@ import { engines } from '../../src/catalog/engines.gen.ts';
 import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts';
 import { toolchains } from '../../src/contracts/toolchains.ts';
 import { jobOf, templateOf } from '../../src/controller/pools/apply/template.ts';
-import { CHART, type Manifest, manifestsOf, openHelm, PRODUCTION, TRIAL } from '../kit/chart.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
+import { CHART, type Manifest, manifestsOf, openHelm, PRODUCTION, TRIAL } from '../kit/kube/chart.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
 
 const ROLES = ['api', 'controller', 'egress'] as const;
 const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;

@@ -8,8 +8,8 @@ import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts'
 import { toolchains } from '../../src/contracts/toolchains.ts';
 import { templateOf } from '../../src/controller/pools/apply/template.ts';
 import { controllerPermissions, workerPermissions } from '../../src/nats/permissions.ts';
-import { CHART, type Manifest, openHelm, PRODUCTION, TRIAL } from '../kit/chart.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
+import { CHART, type Manifest, openHelm, PRODUCTION, TRIAL } from '../kit/kube/chart.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
 
 /** Everything that a separate cluster knows, without the kinds of Prometheus and the Gateway API. */
 const ALL = [

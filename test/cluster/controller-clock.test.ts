@@ -3,11 +3,20 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
-import { aPool, applyPool, type Controller, condition, installResources, jobsOf, poolNamed, startController } from '../kit/controller.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
-import { type Servers, startNats } from '../kit/nats.ts';
-import { type Crew, startStandIns } from '../kit/stand-ins.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import {
+  aPool,
+  applyPool,
+  type Controller,
+  condition,
+  installResources,
+  jobsOf,
+  poolNamed,
+  startController,
+} from '../kit/controller/controller.ts';
+import { type Crew, startStandIns } from '../kit/controller/stand-ins.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { type Servers, startNats } from '../kit/nats/nats.ts';
 
 const MINUTES = 60_000;
 /** Times of conditions and Jobs have whole seconds, and the machine may be busy, ms. */
@@ -39,7 +48,7 @@ afterAll(async () => {
 });
 
 const wrongBy = (minutes: number) => ({
-  NODE_OPTIONS: `--import ${join(import.meta.dirname, '../kit/wrong-clock.ts')}`,
+  NODE_OPTIONS: `--import ${join(import.meta.dirname, '../kit/roles/wrong-clock.ts')}`,
   CLOCK_SHIFT_MS: String(minutes * MINUTES),
 });
 const madeAt = ({ metadata }: KubeObject): number => Date.parse(metadata.creationTimestamp ?? '');

@@ -7,16 +7,16 @@ import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/nats/declarations.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
-import { aPool, applyPool, installResources, isFinished, jobsOf, poolNamed, removePool } from '../kit/controller.ts';
-import { controllerAccount } from '../kit/controller-account.ts';
-import { openPassage, type Passage } from '../kit/kubernetes/passage.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
-import { sampleLiveJobs } from '../kit/live-samples.ts';
-import { type Servers, startNats } from '../kit/nats.ts';
-import { sendOrders } from '../kit/orders.ts';
-import { type Replicas, startReplicas } from '../kit/replicas.ts';
-import { type Crew, startStandIns } from '../kit/stand-ins.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import { aPool, applyPool, installResources, isFinished, jobsOf, poolNamed, removePool } from '../kit/controller/controller.ts';
+import { controllerAccount } from '../kit/controller/controller-account.ts';
+import { sampleLiveJobs } from '../kit/controller/live-samples.ts';
+import { sendOrders } from '../kit/controller/orders.ts';
+import { type Replicas, startReplicas } from '../kit/controller/replicas.ts';
+import { type Crew, startStandIns } from '../kit/controller/stand-ins.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { openPassage, type Passage } from '../kit/kube/passage.ts';
+import { type Servers, startNats } from '../kit/nats/nats.ts';
 
 /** What an operator is promised, ms. */
 const TAKEOVER_MS = 20_000;

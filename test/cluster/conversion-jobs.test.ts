@@ -15,10 +15,10 @@ import { createRecorder, type Recorder } from '../../src/kube/events.ts';
 import { openS3, type S3Store } from '../../src/objects/s3/store.ts';
 import { createControllerMetrics } from '../../src/telemetry/controller.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
-import { type Cluster as Kubernetes, startKubernetes } from '../kit/kubernetes.ts';
-import { endProcess } from '../kit/service.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import { type Cluster as Kubernetes, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { type Cluster, type Role, startCluster } from '../kit/roles/cluster.ts';
+import { endProcess } from '../kit/roles/service.ts';
 
 /** Submissions that one namespace has. */
 const DAILY = 5;

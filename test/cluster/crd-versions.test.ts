@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ConversionJob } from '../../src/contracts/kubernetes/conversion-job.ts';
 import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
 
 interface Version {
   readonly name: string;

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { KubeObject } from '../../src/kube/resource.ts';
-import { until } from '../kit/kubernetes/until.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
-import { kstatus } from '../kit/operator.ts';
+import { kstatus } from '../kit/controller/operator.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { until } from '../kit/kube/until.ts';
 
 const EXAMPLES = 'manifests/examples';
 const DEFINITIONS = ['toolchainpools.filemill.io', 'conversionjobs.filemill.io'];

@@ -1,9 +1,9 @@
 /** A pool that asks for a device, on a real API server and its scheduler: its pods go where a node offers one, and wait where none is left. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeObject, NODES, PODS } from '../../src/kube/resource.ts';
-import { aPool, applyPool } from '../kit/controller.ts';
-import { type Operator, startOperator } from '../kit/operator.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import { aPool, applyPool } from '../kit/controller/controller.ts';
+import { type Operator, startOperator } from '../kit/controller/operator.ts';
 
 interface Pod extends KubeObject {
   readonly spec: Readonly<Record<string, unknown>> & {

@@ -2,10 +2,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeObject, NODES, PODS } from '../../src/kube/resource.ts';
-import { aPool, applyPool, condition, jobsOf } from '../kit/controller.ts';
-import { until } from '../kit/kubernetes/until.ts';
-import { kstatus, type Operator, startOperator } from '../kit/operator.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import { aPool, applyPool, condition, jobsOf } from '../kit/controller/controller.ts';
+import { kstatus, type Operator, startOperator } from '../kit/controller/operator.ts';
+import { until } from '../kit/kube/until.ts';
 
 interface Pod extends KubeObject {
   readonly spec?: { readonly nodeName?: string };

@@ -5,8 +5,8 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { until } from '../kit/kubernetes/until.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { until } from '../kit/kube/until.ts';
 
 const METRICS = 'external.metrics.k8s.io/v1beta1';
 

@@ -4,9 +4,9 @@ import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
 import { isTransient, type KubeError } from '../../src/kube/connection/error.ts';
 import { createRecorder } from '../../src/kube/events.ts';
 import { EVENTS, JOBS, type KubeObject, type Resource } from '../../src/kube/resource.ts';
-import { openPassage, type Passage } from '../kit/kubernetes/passage.ts';
-import { until } from '../kit/kubernetes/until.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { openPassage, type Passage } from '../kit/kube/passage.ts';
+import { until } from '../kit/kube/until.ts';
 
 interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;

@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
 import { type LeaderElector, startLeaderElection } from '../../src/kube/lease.ts';
 import { type KubeObject, LEASES } from '../../src/kube/resource.ts';
-import { openPassage } from '../kit/kubernetes/passage.ts';
-import { until } from '../kit/kubernetes/until.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { openPassage } from '../kit/kube/passage.ts';
+import { until } from '../kit/kube/until.ts';
 
 interface Lease extends KubeObject {
   readonly spec: {
@@ -40,7 +40,7 @@ function stand(name: string, identity: string, own: Kube = kube): LeaderElector 
 /** As a separate process, which a test can freeze and kill. */
 function spawnCandidate(name: string, identity: string) {
   const said: string[] = [];
-  const script = join(import.meta.dirname, '../kit/kubernetes/candidate.ts');
+  const script = join(import.meta.dirname, '../kit/kube/candidate.ts');
   const child = spawn(process.execPath, [script, cluster.kubeconfig, name, identity], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   createInterface({ input: child.stdout }).on('line', (line) => said.push(line));

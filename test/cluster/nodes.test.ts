@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube } from '../../src/kube/connection/connect.ts';
 import { JOBS, type KubeObject, PODS } from '../../src/kube/resource.ts';
-import { until } from '../kit/kubernetes/until.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { until } from '../kit/kube/until.ts';
 
 interface Pod extends KubeObject {
   readonly spec: { readonly nodeName?: string };

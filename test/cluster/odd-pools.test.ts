@@ -1,12 +1,21 @@
 /** What is told of a pool when something about it is odd: a worker that runs and says nothing, Jobs without pods, a namesake, a status that is refused. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
-import { aPool, applyPool, type Controller, condition, installResources, jobsOf, type Pool, startController } from '../kit/controller.ts';
-import { ACCOUNT, controllerAccount } from '../kit/controller-account.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
-import { type Servers, startNats } from '../kit/nats.ts';
-import { type Crew, startStandIns } from '../kit/stand-ins.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import {
+  aPool,
+  applyPool,
+  type Controller,
+  condition,
+  installResources,
+  jobsOf,
+  type Pool,
+  startController,
+} from '../kit/controller/controller.ts';
+import { ACCOUNT, controllerAccount } from '../kit/controller/controller-account.ts';
+import { type Crew, startStandIns } from '../kit/controller/stand-ins.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { type Servers, startNats } from '../kit/nats/nats.ts';
 
 const HOME = 'filemill';
 let kubernetes: Cluster;

@@ -12,7 +12,7 @@ import { subscribeWorkers } from '../../src/pools/nats/workers.ts';
 import { type KnownWorkers, poolsFor, type Registry } from '../../src/pools/registry.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
-import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
+import { eventually } from '../kit/api/wire.ts';
 import {
   aPool,
   applyPool,
@@ -22,10 +22,10 @@ import {
   poolNamed,
   removePool,
   startController,
-} from '../kit/controller.ts';
-import { type Cluster as Kubernetes, startKubernetes } from '../kit/kubernetes.ts';
-import { type Crew, startStandIns } from '../kit/stand-ins.ts';
-import { eventually } from '../kit/wire.ts';
+} from '../kit/controller/controller.ts';
+import { type Crew, startStandIns } from '../kit/controller/stand-ins.ts';
+import { type Cluster as Kubernetes, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { type Cluster, type Role, startCluster } from '../kit/roles/cluster.ts';
 
 const JOBS = 6;
 /** What stand-ins say that they have. */

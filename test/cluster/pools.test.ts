@@ -4,6 +4,7 @@ import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/nats/declarations.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
+import { eventually } from '../kit/api/wire.ts';
 import {
   aPool,
   applyPool,
@@ -15,12 +16,11 @@ import {
   poolNamed,
   removePool,
   startController,
-} from '../kit/controller.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
-import { type Servers, startNats } from '../kit/nats.ts';
-import { sendOrders } from '../kit/orders.ts';
-import { type Crew, startStandIns } from '../kit/stand-ins.ts';
-import { eventually } from '../kit/wire.ts';
+} from '../kit/controller/controller.ts';
+import { sendOrders } from '../kit/controller/orders.ts';
+import { type Crew, startStandIns } from '../kit/controller/stand-ins.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { type Servers, startNats } from '../kit/nats/nats.ts';
 
 let kubernetes: Cluster;
 let servers: Servers;

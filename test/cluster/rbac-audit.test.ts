@@ -7,6 +7,7 @@ import type { Nats } from '../../src/nats/connection.ts';
 import { answer } from '../../src/nats/requests.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
+import { eventually } from '../kit/api/wire.ts';
 import {
   aPool,
   applyPool,
@@ -17,13 +18,12 @@ import {
   jobsOf,
   poolNamed,
   startController,
-} from '../kit/controller.ts';
-import { ACCOUNT, controllerAccount } from '../kit/controller-account.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
-import { type Servers, startNats } from '../kit/nats.ts';
-import { sendOrders } from '../kit/orders.ts';
-import { type Crew, startStandIns } from '../kit/stand-ins.ts';
-import { eventually } from '../kit/wire.ts';
+} from '../kit/controller/controller.ts';
+import { ACCOUNT, controllerAccount } from '../kit/controller/controller-account.ts';
+import { sendOrders } from '../kit/controller/orders.ts';
+import { type Crew, startStandIns } from '../kit/controller/stand-ins.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { type Servers, startNats } from '../kit/nats/nats.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];

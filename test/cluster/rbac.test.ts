@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { until } from '../kit/kubernetes/until.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { until } from '../kit/kube/until.ts';
 
 const CONTROLLER = 'system:serviceaccount:filemill:filemill-controller';
 

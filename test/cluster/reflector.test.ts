@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
 import { type Reflector, type ReflectorOptions, startReflector } from '../../src/kube/reflector.ts';
 import type { KubeObject, Resource } from '../../src/kube/resource.ts';
-import { openPassage, type Passage } from '../kit/kubernetes/passage.ts';
-import { until } from '../kit/kubernetes/until.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { openPassage, type Passage } from '../kit/kube/passage.ts';
+import { until } from '../kit/kube/until.ts';
 
 interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;

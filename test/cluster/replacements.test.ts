@@ -5,11 +5,11 @@ import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import { unlessNotFound } from '../../src/kube/connection/error.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { JOBS, type KubeObject, PODS } from '../../src/kube/resource.ts';
-import { aPool, applyPool, condition, isFinished, type Job, jobsOf, type Pool } from '../kit/controller.ts';
-import { type Operator, startOperator } from '../kit/operator.ts';
-import { endPod } from '../kit/pod-end.ts';
-import type { Crew } from '../kit/stand-ins.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import { aPool, applyPool, condition, isFinished, type Job, jobsOf, type Pool } from '../kit/controller/controller.ts';
+import { type Operator, startOperator } from '../kit/controller/operator.ts';
+import { endPod } from '../kit/controller/pod-end.ts';
+import type { Crew } from '../kit/controller/stand-ins.ts';
 
 interface Pod extends KubeObject {
   readonly spec?: { readonly nodeName?: string };

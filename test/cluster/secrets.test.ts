@@ -16,14 +16,14 @@ import type { ConversionJobStatus } from '../../src/contracts/kubernetes/convers
 import { CONVERSION_JOBS, type ConversionJobObject } from '../../src/controller/conversion-jobs/resource.ts';
 import { unlessNotFound } from '../../src/kube/connection/error.ts';
 import { openS3, type S3Store } from '../../src/objects/s3/store.ts';
-import { authorityIn } from '../kit/certificates.ts';
-import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
-import { type Controller, startController } from '../kit/controller.ts';
-import { pdf } from '../kit/fixtures/pdf.ts';
-import { type Cluster as Kubernetes, startKubernetes } from '../kit/kubernetes.ts';
-import type { MinioSettings } from '../kit/minio.ts';
-import { kstatus } from '../kit/operator.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import { type Controller, startController } from '../kit/controller/controller.ts';
+import { kstatus } from '../kit/controller/operator.ts';
+import { pdf } from '../kit/fixtures/documents/pdf.ts';
+import { type Cluster as Kubernetes, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { authorityIn } from '../kit/nats/certificates.ts';
+import type { MinioSettings } from '../kit/objects/minio.ts';
+import { type Cluster, type Role, startCluster } from '../kit/roles/cluster.ts';
 
 const SHARED_KEY = 'a-secret-that-all-replicas-of-this-test-share';
 const WORDS = 'the minutes of the board';

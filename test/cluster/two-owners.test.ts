@@ -3,10 +3,18 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/nats/declarations.ts';
-import { aPool, applyPool, type Controller, condition, installResources, type Pool, startController } from '../kit/controller.ts';
-import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
-import { type Servers, startNats } from '../kit/nats.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import {
+  aPool,
+  applyPool,
+  type Controller,
+  condition,
+  installResources,
+  type Pool,
+  startController,
+} from '../kit/controller/controller.ts';
+import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { type Servers, startNats } from '../kit/nats/nats.ts';
 
 const NAMESPACES = ['default', 'second'] as const;
 type Namespace = (typeof NAMESPACES)[number];

@@ -2,15 +2,24 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openQueue } from '../../src/queue/nats/queue.ts';
-import { policiesFor } from '../kit/admission.ts';
-import { type Cluster as Service, startCluster } from '../kit/cluster.ts';
-import { aPool, applyPool, type Controller, installResources, isFinished, jobsOf, poolNamed, startController } from '../kit/controller.ts';
-import { controllerAccount } from '../kit/controller-account.ts';
-import { type Cluster as Kubernetes, startKubernetes } from '../kit/kubernetes.ts';
-import { type PodProcesses, startPodProcesses } from '../kit/pod-processes.ts';
-import { expectRed, redPicture } from '../kit/red-pictures.ts';
-import { convert, untilEnded } from '../kit/service.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import { policiesFor } from '../kit/controller/admission.ts';
+import {
+  aPool,
+  applyPool,
+  type Controller,
+  installResources,
+  isFinished,
+  jobsOf,
+  poolNamed,
+  startController,
+} from '../kit/controller/controller.ts';
+import { controllerAccount } from '../kit/controller/controller-account.ts';
+import { type PodProcesses, startPodProcesses } from '../kit/controller/pod-processes.ts';
+import { expectRed, redPicture } from '../kit/controller/red-pictures.ts';
+import { type Cluster as Kubernetes, startKubernetes } from '../kit/kube/kubernetes.ts';
+import { type Cluster as Service, startCluster } from '../kit/roles/cluster.ts';
+import { convert, untilEnded } from '../kit/roles/service.ts';
 
 let kubernetes: Kubernetes;
 let service: Service;

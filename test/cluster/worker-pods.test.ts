@@ -1,9 +1,9 @@
 /** Pods of workers as the API server takes them: restricted, on the nodes that the pool asks for, and left alone while they are at long work. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeObject, PODS } from '../../src/kube/resource.ts';
-import { aPool, applyPool, type Job, jobsOf, type Pool } from '../kit/controller.ts';
-import { type Operator, startOperator } from '../kit/operator.ts';
-import { eventually } from '../kit/wire.ts';
+import { eventually } from '../kit/api/wire.ts';
+import { aPool, applyPool, type Job, jobsOf, type Pool } from '../kit/controller/controller.ts';
+import { type Operator, startOperator } from '../kit/controller/operator.ts';
 
 interface Pod extends KubeObject {
   readonly spec: Readonly<Record<string, unknown>> & {

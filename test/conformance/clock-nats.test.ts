@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ensureJobs, JOBS_STREAM } from '../../src/jobs/nats/jobs.ts';
 import { type NatsClock, openClock } from '../../src/nats/clock.ts';
 import type { Nats } from '../../src/nats/connection.ts';
-import { type Servers, startNats } from '../kit/nats.ts';
+import { type Servers, startNats } from '../kit/nats/nats.ts';
 
 /** The right time, whatever `Date` is made to say. */
 const truth = (): number => performance.timeOrigin + performance.now();

@@ -13,7 +13,7 @@ import { allBands } from '../../src/queue/nats/bands.ts';
 import { ensurePool } from '../../src/queue/nats/pool.ts';
 import { type Known, openQueue } from '../../src/queue/nats/queue.ts';
 import type { Delivery } from '../../src/queue/queue.ts';
-import { emptyNats, type Servers, startNats } from '../kit/nats.ts';
+import { emptyNats, type Servers, startNats } from '../kit/nats/nats.ts';
 import { anOrder, aRecord, collect, HOUR, jobId, START } from './samples.ts';
 
 const lanes = ['interactive', 'bulk'] as const;

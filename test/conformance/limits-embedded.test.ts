@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RevisionConflict } from '../../src/errors.ts';
 import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
-import { identifyWith } from '../../src/limits/client.ts';
+import { identifyWith } from '../../src/limits/clients/client.ts';
 import { limiterOver } from '../../src/limits/limiter.ts';
 import { NEW_CLIENT } from '../../src/limits/record.ts';
 import { limitSettings } from '../../src/limits/settings.ts';

@@ -3,10 +3,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { RevisionConflict } from '../../src/errors.ts';
-import type { Client } from '../../src/limits/client.ts';
+import type { LimitRefusal } from '../../src/limits/answers/refusal.ts';
+import type { Client } from '../../src/limits/clients/client.ts';
 import { type Fate, type Granted, type Limiter, type LimitReservation, limiterOver } from '../../src/limits/limiter.ts';
 import { type ClientRecord, NEW_CLIENT } from '../../src/limits/record.ts';
-import type { LimitRefusal } from '../../src/limits/refusal.ts';
 import { limitSettings } from '../../src/limits/settings.ts';
 import type { LimitStore } from '../../src/limits/store.ts';
 import { HOUR, START, someId } from './samples.ts';

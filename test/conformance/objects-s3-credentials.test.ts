@@ -10,18 +10,10 @@ import { openS3, type S3Store } from '../../src/objects/s3/store.ts';
 import type { S3Settings } from '../../src/objects/settings.ts';
 import { AccessDenied } from '../../src/objects/store.ts';
 import { download } from '../../src/objects/transfer.ts';
-import { type Minio, startMinio } from '../kit/minio.ts';
-import { openS3Front, type S3Front } from '../kit/s3-front.ts';
-import {
-  asFile,
-  asMetadata,
-  assumeRole,
-  asWebIdentity,
-  type Endpoint,
-  openEndpoint,
-  type Temporary,
-} from '../kit/temporary-credentials.ts';
+import { type Minio, startMinio } from '../kit/objects/minio.ts';
+import { openS3Front, type S3Front } from '../kit/objects/s3-front.ts';
 import { bytesOf, streamOf } from './samples.ts';
+import { asFile, asMetadata, assumeRole, asWebIdentity, type Endpoint, openEndpoint, type Temporary } from './temporary-credentials.ts';
 
 const MIB = 1_048_576;
 const HOUR_MS = 3_600_000;

@@ -12,7 +12,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openS3, type S3Limits } from '../../src/objects/s3/store.ts';
 import { StoreFull } from '../../src/objects/store.ts';
 import { download, upload } from '../../src/objects/transfer.ts';
-import { type Minio, type MinioOptions, startMinio } from '../kit/minio.ts';
+import { type Minio, type MinioOptions, startMinio } from '../kit/objects/minio.ts';
 import { bytesOf, collect, streamOf } from './samples.ts';
 
 const MIB = 1_048_576;

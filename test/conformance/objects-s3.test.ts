@@ -8,7 +8,7 @@ import { s3Calls } from '../../src/objects/s3/call.ts';
 import { openS3, type S3Store } from '../../src/objects/s3/store.ts';
 import type { S3Settings } from '../../src/objects/settings.ts';
 import { TooLarge } from '../../src/objects/store.ts';
-import { type Minio, startMinio } from '../kit/minio.ts';
+import { type Minio, startMinio } from '../kit/objects/minio.ts';
 import { type ObjectsHarness, objectsSuite, type SmallStore } from './objects.ts';
 import { bytesOf, collect, streamOf } from './samples.ts';
 

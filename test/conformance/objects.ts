@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Missing, type ObjectStore, StoreFull, TooLarge } from '../../src/objects/store.ts';
 import { download, upload } from '../../src/objects/transfer.ts';
 import { zipStream } from '../../src/objects/zip.ts';
-import { descriptorsOf, excess, timers } from '../kit/level.ts';
+import { descriptorsOf, excess, timers } from '../kit/exec/level.ts';
 import { bytesOf, collect, streamOf } from './samples.ts';
 
 export interface ObjectsHarness {

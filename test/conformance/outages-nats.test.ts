@@ -15,7 +15,7 @@ import { Unavailable } from '../../src/nats/unavailable.ts';
 import { ensurePool } from '../../src/queue/nats/pool.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
-import { type Servers, startNats } from '../kit/nats.ts';
+import { type Servers, startNats } from '../kit/nats/nats.ts';
 import { anOrder, aRecord, jobId, signalled } from './samples.ts';
 
 const lanes = ['interactive', 'bulk'] as const;

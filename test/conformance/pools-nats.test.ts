@@ -12,7 +12,7 @@ import type { KnownWorkers, Registry } from '../../src/pools/registry.ts';
 import { awaitPool } from '../../src/roles/cluster/declared.ts';
 import { CannotStart } from '../../src/roles/process/cannot-start.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { emptyNats, type Servers, startNats } from '../kit/nats.ts';
+import { emptyNats, type Servers, startNats } from '../kit/nats/nats.ts';
 
 let servers: Servers;
 let nats: Nats;

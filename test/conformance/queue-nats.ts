@@ -5,7 +5,7 @@ import { allBands } from '../../src/queue/nats/bands.ts';
 import { ensurePool } from '../../src/queue/nats/pool.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from '../../src/queue/queue.ts';
-import { emptyNats } from '../kit/nats.ts';
+import { emptyNats } from '../kit/nats/nats.ts';
 import { CAPACITY, queueSuite } from './queue.ts';
 
 /** The servers' time runs so much faster than what the suite speaks of. */

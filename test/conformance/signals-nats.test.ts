@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
 import { natsSignals, type SharedSignals } from '../../src/signals/nats.ts';
-import { type Servers, startNats } from '../kit/nats.ts';
+import { type Servers, startNats } from '../kit/nats/nats.ts';
 import { jobId } from './samples.ts';
 import { signalsSuite } from './signals.ts';
 

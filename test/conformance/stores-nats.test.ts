@@ -6,7 +6,7 @@ import { ensureJobs, openJobs } from '../../src/jobs/nats/jobs.ts';
 import { ensureLimits, openLimits } from '../../src/limits/nats.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { ensureUploads, openUploads } from '../../src/uploads/nats.ts';
-import { emptyNats, type Servers, startNats } from '../kit/nats.ts';
+import { emptyNats, type Servers, startNats } from '../kit/nats/nats.ts';
 import { batchesSuite } from './batches.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { jobsSuite } from './jobs.ts';

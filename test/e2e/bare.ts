@@ -1,13 +1,13 @@
 /** What README.md promises a newcomer: on a bare Debian 12, with the npm that it brings, one command installs what is missing and serves. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { contentOf } from '../kit/content.ts';
-import { fixtures as documents } from '../kit/fixtures/documents.ts';
-import { fixtures as media } from '../kit/fixtures/media.ts';
-import { photo } from '../kit/fixtures/photos.ts';
+import { contentOf } from '../kit/catalog/content.ts';
+import { freePort } from '../kit/exec/ports.ts';
+import { fixtures as documents } from '../kit/fixtures/documents/documents.ts';
+import { fixtures as media } from '../kit/fixtures/media/media.ts';
+import { photo } from '../kit/fixtures/pictures/photos.ts';
 import { judge as judgeRecording } from '../kit/judges/media.ts';
-import { expectQuarters } from '../kit/judges/quarters.ts';
-import { freePort } from '../kit/ports.ts';
+import { expectQuarters } from '../kit/judges/pictures/quarters.ts';
 import { endOf, type Layer, ROOT, type Running, Trees, type User } from './bare/tree.ts';
 import { convert } from './client.ts';
 import { program } from './cluster.ts';

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { fixtures as documents } from '../kit/fixtures/documents.ts';
-import { fixtures as media } from '../kit/fixtures/media.ts';
+import { fixtures as documents } from '../kit/fixtures/documents/documents.ts';
+import { fixtures as media } from '../kit/fixtures/media/media.ts';
 import { program } from './cluster.ts';
 
 export interface E2eFiles {

@@ -3,7 +3,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toolchains } from '../../src/contracts/toolchains.ts';
-import { authorityIn } from '../kit/certificates.ts';
+import { authorityIn } from '../kit/nats/certificates.ts';
 import { load } from './client.ts';
 import { base, cluster, clusterDir, crash, execIn, inNamespace, program } from './cluster.ts';
 import type { E2eFiles } from './files.ts';

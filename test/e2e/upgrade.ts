@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkOut, commitBefore } from '../kit/version-before.ts';
+import { checkOut, commitBefore } from '../kit/roles/version-before.ts';
 import { type Job, load, outputOf, send } from './client.ts';
 import { base, checkout, cluster, helm, IMAGES, imageOf, inNamespace, kubectl, program, VALUES } from './cluster.ts';
 import { blobOf, type E2eFiles } from './files.ts';

@@ -1,4 +1,4 @@
 /** Conversions of this toolchain, by content. */
-import { provePairs } from '../kit/pairs.ts';
+import { provePairs } from './pairs.ts';
 
 provePairs('web');

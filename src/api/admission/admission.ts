@@ -2,10 +2,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import type { Limited } from '../../limits/account.ts';
-import type { Client } from '../../limits/client.ts';
-import { headersOf } from '../../limits/headers.ts';
-import { limitRefusal } from '../../limits/refusal.ts';
-import type { Usage } from '../../limits/usage.ts';
+import { headersOf } from '../../limits/answers/headers.ts';
+import { limitRefusal } from '../../limits/answers/refusal.ts';
+import type { Usage } from '../../limits/answers/usage.ts';
+import type { Client } from '../../limits/clients/client.ts';
 import { within } from '../../streams/deadline.ts';
 import type { ApiDeps } from '../deps.ts';
 import { limitFailure, type ReservedShare, reserve } from './share.ts';

@@ -1,6 +1,6 @@
 /** `GET /api/v1/limits`: what the caller has used, what is left, and how large its files may be. */
 import type { FastifyInstance } from 'fastify';
-import type { LimitShare } from '../../limits/usage.ts';
+import type { LimitShare } from '../../limits/answers/usage.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientOf } from './admission.ts';
 

@@ -1,10 +1,10 @@
 /** A client's share of the limits, reserved for one request: enlarged where that becomes several jobs, refunded where no work was done. */
 import { Failure } from '../../errors.ts';
-import type { Client } from '../../limits/client.ts';
+import type { LimitRefusal } from '../../limits/answers/refusal.ts';
+import type { Usage } from '../../limits/answers/usage.ts';
+import type { Client } from '../../limits/clients/client.ts';
 import type { Limiter } from '../../limits/limiter.ts';
-import type { LimitRefusal } from '../../limits/refusal.ts';
 import type { Want } from '../../limits/tiers.ts';
-import type { Usage } from '../../limits/usage.ts';
 
 export interface ReservedShare {
   /** @param jobs all of the request: the first may have another id than it was reserved by @throws Failure `RATE_LIMITED`; then nothing stays reserved */

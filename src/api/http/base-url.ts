@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import { type Network, parseAddress, parseNetwork } from '../../limits/network.ts';
+import { type Network, parseAddress, parseNetwork } from '../../limits/clients/network.ts';
 import type { ApiSettings } from '../settings.ts';
 
 /** Characters. */

@@ -1,6 +1,6 @@
 /** Cross-origin requests (Fetch standard, "CORS protocol"): any page may use the service, and read every header that it documents. */
 import type { FastifyInstance } from 'fastify';
-import { limitHeaders } from '../../limits/headers.ts';
+import { limitHeaders } from '../../limits/answers/headers.ts';
 
 const EXPOSED = [
   'X-Request-Id',

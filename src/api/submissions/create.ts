@@ -2,7 +2,7 @@
 import type { Submission } from '../../contracts/messages/submission.ts';
 import { Failure } from '../../errors.ts';
 import type { JobRecord } from '../../jobs/record.ts';
-import type { Client } from '../../limits/client.ts';
+import type { Client } from '../../limits/clients/client.ts';
 import { REFUNDED_STATUSES, reserve } from '../admission/share.ts';
 import type { ApiDeps } from '../deps.ts';
 import { failureOf, shownAs, statusOf } from '../http/problem.ts';

@@ -5,7 +5,7 @@ import { cleanName } from '../../catalog/names.ts';
 import { isOption, type Options, optionNames, optionsAsJson, readOptions } from '../../catalog/options/options.ts';
 import { enginesOf } from '../../catalog/route.ts';
 import { differing } from '../../catalog/sniff/differs.ts';
-import { unloaded } from '../../catalog/sniff/page-parts.ts';
+import { unloaded } from '../../catalog/sniff/text/page-parts.ts';
 import type { Lane } from '../../contracts/messages/order.ts';
 import { Failure } from '../../errors.ts';
 import { newRecord } from '../../jobs/lifecycle.ts';

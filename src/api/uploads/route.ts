@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { uploadIdPattern } from '../../contracts/api/upload.ts';
 import { type Code, Failure, fileTooLarge } from '../../errors.ts';
-import type { Client } from '../../limits/client.ts';
+import type { Client } from '../../limits/clients/client.ts';
 import { Exceeded, type UploadRecord } from '../../uploads/store.ts';
 import { TUS_EXTENSIONS, TUS_VERSION, type Tus, type TusAnswer, tusOver } from '../../uploads/tus.ts';
 import { receivedBytes } from '../../uploads/uploads.ts';

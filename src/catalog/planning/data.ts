@@ -1,10 +1,10 @@
-/** Calls of our program for data, `exec/programs/values.ts`. */
+/** Calls of our program for data, `exec/programs/data/values.ts`. */
 import type { Reason } from '../../errors.ts';
 import type { Binary, ProcessStep, Task } from '../engine.ts';
-import { charsetOf } from './text.ts';
+import { charsetOf } from './documents/text.ts';
 import { reasonOfText } from './told.ts';
 
-export const VALUES: Binary = { at: ['program:values.ts'], version: { args: ['--version'], pattern: /^values (\d+\.\d+)/ } };
+export const VALUES: Binary = { at: ['program:data/values.ts'], version: { args: ['--version'], pattern: /^values (\d+\.\d+)/ } };
 
 /** Needs the binary `values`. @param input of the task's source, or a folder of CSV files, each named after its sheet */
 export const valuesStep = (

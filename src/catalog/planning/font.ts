@@ -10,15 +10,15 @@ export const COLLECTIONS = ['ttc', 'dfont'];
 export const FONT_BINARIES = {
   fontforge: { at: ['/usr/bin/fontforge'], version: { args: ['-version'], pattern: /^fontforge (\d{8})$/m } },
   tmpfile: { at: ['native:own-tmpfile'] },
-  draw: { at: ['program:fontforge.ts'], starts: 'tmpfile' },
-  sfnt: { at: ['program:sfnt.ts'] },
+  draw: { at: ['program:fonts/fontforge.ts'], starts: 'tmpfile' },
+  sfnt: { at: ['program:fonts/sfnt.ts'] },
   compress: { at: ['/usr/bin/woff2_compress'] },
   decompress: { at: ['/usr/bin/woff2_decompress'] },
   tar: { at: ['/usr/bin/bsdtar'] },
   copy: { at: ['/usr/bin/cp'] },
 } as const satisfies Engine['binaries'];
 
-/** As `exec/programs/sfnt/face.ts` tells them. */
+/** As `exec/programs/fonts/sfnt/face.ts` tells them. */
 export interface FontFacts {
   readonly outlines: 'glyf' | 'cff' | 'cff2' | 'bitmap' | 'none';
   readonly variable: boolean;

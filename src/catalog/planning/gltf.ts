@@ -2,7 +2,7 @@
 import { conversionFailed, inputLimit } from '../../errors.ts';
 import type { Binary, Facts, Inspection } from '../engine.ts';
 
-export const GLTF_PROGRAM: Binary = { at: ['program:gltf.ts'] };
+export const GLTF_PROGRAM: Binary = { at: ['program:models3d/gltf.ts'] };
 
 /** A converter holds a few kilobytes for each. */
 const MOST_NODES = 100_000;

@@ -1,9 +1,9 @@
 /** Looks through a file before an engine gets it, for what no engine may decode and for what their inspections do not find. */
 import type { Facts } from '../engine.ts';
-import { boundFrames } from './frames.ts';
-import { depthOfHeif } from './heif-depth.ts';
+import { boundFrames } from './pictures/frames.ts';
+import { depthOfHeif } from './pictures/heif-depth.ts';
+import { exifOfPng } from './pictures/png.ts';
 import type { Pieces } from './pieces.ts';
-import { exifOfPng } from './png.ts';
 
 const FINDS: Readonly<Record<string, (file: Pieces) => Facts>> = {
   png: exifOfPng,

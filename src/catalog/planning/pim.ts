@@ -1,10 +1,10 @@
-/** Calls of our program for address cards and calendars, `exec/programs/pim.ts`. */
+/** Calls of our program for address cards and calendars, `exec/programs/data/pim.ts`. */
 import type { Reason } from '../../errors.ts';
 import type { Binary, ProcessStep, Task } from '../engine.ts';
-import { charsetOf } from './text.ts';
+import { charsetOf } from './documents/text.ts';
 import { ownStep, reasonTold } from './told.ts';
 
-export const PIM: Binary = { at: ['program:pim.ts'], version: { args: ['--version'], pattern: /^pim (\d+\.\d+)/ } };
+export const PIM: Binary = { at: ['program:data/pim.ts'], version: { args: ['--version'], pattern: /^pim (\d+\.\d+)/ } };
 
 /** Needs the binary `pim`. */
 export const pimStep = (

@@ -4,18 +4,18 @@ import { formatByExtension, formatByName, formats } from '../formats.ts';
 import { has } from '../looks/bytes.ts';
 import { isText } from '../looks/charset.ts';
 import type { Detected, Sample, Sniffer } from '../looks/sample.ts';
-import { media } from './media.ts';
-import { recognised } from './named.ts';
-import { ole } from './ole.ts';
-import { packed } from './packed.ts';
+import { media } from './media/media.ts';
+import { ole } from './packages/ole.ts';
+import { packed } from './packages/packed.ts';
+import { zip } from './packages/zip.ts';
 import { pdf } from './pdf.ts';
 import { raw } from './raw.ts';
-import { refused } from './refused.ts';
+import { recognised } from './refused/named.ts';
+import { refused } from './refused/refused.ts';
 import { byHeader, bySignature } from './table.ts';
-import { TEXT_KINDS, text } from './text.ts';
+import { TEXT_KINDS, text } from './text/text.ts';
 import { tga } from './tga.ts';
 import { UNKNOWN } from './verdict.ts';
-import { zip } from './zip.ts';
 
 /**
  * In order: the first that recognises the file decides, also for a file that is valid as two formats. First the files that are never opened, and camera raw, which begins like TIFF;

@@ -1,7 +1,7 @@
 /** What the audio and video tools have in common: input formats, output formats, and time ranges. */
 
 import { z } from 'zod';
-import { AUDIO, DEMUXERS, VIDEO } from '../engines/ffmpeg/containers.ts';
+import { AUDIO, DEMUXERS, VIDEO } from '../engines/media/ffmpeg/containers.ts';
 import { formatOf } from '../formats.ts';
 import { oneOf } from '../options/fields.ts';
 import { allowed, type Options, optionSchemas } from '../options/options.ts';

@@ -1,7 +1,7 @@
 /** What the PDF tools have in common: calls of qpdf, and the inspection. */
 import type { ProcessStep } from '../engine.ts';
 import { textField } from '../options/fields.ts';
-import { countPages } from '../planning/pdf.ts';
+import { countPages } from '../planning/documents/pdf.ts';
 import { ONE_FILE, type Tool, type ToolSource, type ToolTask } from '../tool.ts';
 
 /** Fields of every tool that converts one PDF to a PDF. */

@@ -1,9 +1,9 @@
 /** What the tools for photos have in common: formats, bounds, and how a photo's size is checked before anything is decoded. */
 import { MAX_PHOTO_PIXELS } from '../bounds.ts';
 import type { Plan } from '../engine.ts';
-import { READERS, WRITERS } from '../engines/imagemagick/coders.ts';
-import { boundedSides } from '../engines/imagemagick/inspect.ts';
-import { decodeAs, planRetouch, resultIn, retouch } from '../engines/retouch.ts';
+import { decodeAs, planRetouch, resultIn, retouch } from '../engines/photos/retouch.ts';
+import { READERS, WRITERS } from '../engines/pictures/imagemagick/coders.ts';
+import { boundedSides } from '../engines/pictures/imagemagick/inspect.ts';
 import { ONE_FILE, type Tool, type ToolSource, type ToolTask, taskOf } from '../tool.ts';
 import { inShades, PICTURES } from './picture.ts';
 
@@ -21,7 +21,7 @@ export const PHOTO = {
 export const photoTarget = ([source = '']: readonly string[]): string =>
   source !== 'ico' && WRITERS[inShades(source)] !== undefined ? inShades(source) : 'png';
 
-/** Runs one operation of `exec/programs/retouch.ts` on the only photo. */
+/** Runs one operation of `exec/programs/pictures/retouch.ts` on the only photo. */
 export function retouched(order: ToolTask, operation: string, ...more: readonly string[]): Plan {
   for (const source of order.sources) boundedSides(source);
   return planRetouch(taskOf(order), (picture) => [retouch(operation, picture, resultIn(order.scratch), ...more)]);

@@ -1,6 +1,6 @@
 /** What the picture tools have in common: input and output formats. */
 import { z } from 'zod';
-import { READERS, WRITERS } from '../engines/imagemagick/coders.ts';
+import { READERS, WRITERS } from '../engines/pictures/imagemagick/coders.ts';
 import { formats } from '../formats.ts';
 import { optionSchemas } from '../options/options.ts';
 import { type Input, ONE_FILE, type Tool } from '../tool.ts';

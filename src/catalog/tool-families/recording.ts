@@ -2,7 +2,7 @@
 import { inputLimit } from '../../errors.ts';
 import { MAX_RECORDING_SECONDS } from '../bounds.ts';
 import type { Task } from '../engine.ts';
-import { mediaOf } from '../engines/ffmpeg/streams.ts';
+import { mediaOf } from '../engines/media/ffmpeg/streams.ts';
 import { type FileBounds, type ToolTask, taskOf } from '../tool.ts';
 
 export const recordingBounds = (maxSeconds = MAX_RECORDING_SECONDS): FileBounds => ({ maxBytes: 100 * 1024 * 1024, maxSeconds });

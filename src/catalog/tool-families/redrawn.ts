@@ -1,6 +1,6 @@
 /** What tools have in common that improve a photo by a classical operation, alone or beside a model that draws the photo again. */
-import { engine as realesrgan, redrawn } from '../engines/enlarge.ts';
-import { engine as classical } from '../engines/retouch.ts';
+import { engine as realesrgan, redrawn } from '../engines/photos/enlarge.ts';
+import { engine as classical } from '../engines/photos/retouch.ts';
 import { modelName } from '../options/fields.ts';
 import type { Method } from '../tool.ts';
 import { retouched } from './photo.ts';

@@ -1,7 +1,7 @@
 /** What tools have in common that find the subject of a photo: by a model, or by the plain backdrop that it stands before. */
-import { engine as small } from '../engines/matte.ts';
-import { engine as large } from '../engines/matte-large.ts';
-import { engine as classical } from '../engines/retouch.ts';
+import { engine as small } from '../engines/photos/matte.ts';
+import { engine as large } from '../engines/photos/matte-large.ts';
+import { engine as classical } from '../engines/photos/retouch.ts';
 import { modelName } from '../options/fields.ts';
 import type { Method } from '../tool.ts';
 

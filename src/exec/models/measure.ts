@@ -26,7 +26,7 @@ export async function measureGraph(
   checkout: string,
   sizes: Readonly<Record<string, number>> = {},
 ): Promise<Measured | string> {
-  const source = join(checkout, 'src/exec/programs/measure-model.ts');
+  const source = join(checkout, 'src/exec/programs/inference/measure-model.ts');
   // An image has it as JavaScript.
   const program = existsSync(source) ? source : source.replace(/\.ts$/, '.js');
   try {

@@ -37,7 +37,7 @@ export async function tryDevices({ launcher, runtime, spareSlot: slot }: TrialDe
   slot.own(graph);
   const { ended, code, stderr } = await launcher.run(
     { folder, reads: runtime.reads, devices, calls: 'ai', uid: slot.uid, unixSockets: false, limits: LIMITS },
-    { program: runtime.node, args: [runtime.pathOf('measure-model.ts'), graph, 'cuda'] },
+    { program: runtime.node, args: [runtime.pathOf('inference/measure-model.ts'), graph, 'cuda'] },
   );
   await slot.removeFolder(folder);
   if (ended === 'exit' && code === 0) return undefined;

@@ -2,7 +2,7 @@
 import type { Nats } from '../../nats/connection.ts';
 import { subscribeRetire } from '../../pools/nats/retire.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { WorkerLoop } from '../../worker/loop.ts';
+import type { WorkerLoop } from '../../worker/orders/loop.ts';
 import type { PresenceReporter } from '../../worker/presence.ts';
 
 /** Each order has its own limit; this is the longest delay of a timer, ms. */

@@ -2,7 +2,7 @@
 import type { Config } from '../../config.ts';
 import { hasEnded } from '../../jobs/lifecycle.ts';
 import type { JobStore } from '../../jobs/store.ts';
-import { identifyWith } from '../../limits/client.ts';
+import { identifyWith } from '../../limits/clients/client.ts';
 import { floodGuard } from '../../limits/flood.ts';
 import { limiterOver } from '../../limits/limiter.ts';
 import type { ClientLimits } from '../../limits/limits.ts';

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from '../../kit/service.ts';
-import { eventually, newObjectsIn, objectsIn } from '../../kit/wire.ts';
+import { eventually, newObjectsIn, objectsIn } from '../../kit/api/wire.ts';
+import { type Service, startService } from '../../kit/roles/service.ts';
 
 let service: Service;
 let home: string;

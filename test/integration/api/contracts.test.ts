@@ -14,9 +14,9 @@ import { Problem } from '../../../src/contracts/api/problem.ts';
 import { Health, Limits } from '../../../src/contracts/api/service.ts';
 import { ToolEntry, ToolList } from '../../../src/contracts/api/tools.ts';
 import { Upload } from '../../../src/contracts/api/upload.ts';
-import { picturedPage } from '../../kit/fixtures/document-cases.ts';
-import type { Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { picturedPage } from '../../kit/fixtures/documents/document-cases.ts';
+import type { Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const TABLE = new File(['name,size\nkestrel,7\n'], 'table.csv');
 

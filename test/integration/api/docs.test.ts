@@ -1,8 +1,8 @@
 /** The API reference in a real browser that reaches nothing but the service. */
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { type Service, startService } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 interface Visit {
   readonly page: Page;

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { convert, type Service, untilEnded } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { convert, type Service, untilEnded } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const run = promisify(execFile);
 let service: Pick<Service, 'url'>;

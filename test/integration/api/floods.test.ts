@@ -3,10 +3,10 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { held } from '../../kit/attack.ts';
-import { LONGEST_HOLD_MS } from '../../kit/event-loop.ts';
-import { type Flood, flood, memoryInUse } from '../../kit/flood.ts';
-import { convert, type Service, startService } from '../../kit/service.ts';
+import { LONGEST_HOLD_MS } from '../../kit/exec/event-loop.ts';
+import { convert, type Service, startService } from '../../kit/roles/service.ts';
+import { held } from './attack.ts';
+import { type Flood, flood, memoryInUse } from './flood.ts';
 
 const MiB = 1 << 20;
 /** How long a flood is watched, ms: long enough for thousands of requests in one turn of the event loop. */

@@ -10,8 +10,8 @@ import type { OptionName } from '../../../src/catalog/options/options.ts';
 import { proved } from '../../../src/catalog/proved.gen.ts';
 import { ignoredOptions } from '../../../src/catalog/route.ts';
 import { FormatList, FormatWay } from '../../../src/contracts/api/formats.ts';
-import type { Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import type { Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 interface Sent {
   readonly status: number;

@@ -6,9 +6,18 @@ import { DatabaseSync } from 'node:sqlite';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Code, errorTable } from '../../../src/errors.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { type Answer, convert, endProcess, readAnswer, type Service, settled, startProcess, startService } from '../../kit/service.ts';
-import { connectTo, END, eventually, FORM, field, file, objectsIn, raw, rawForm, storedIn } from '../../kit/wire.ts';
+import { connectTo, END, eventually, FORM, field, file, objectsIn, raw, rawForm, storedIn } from '../../kit/api/wire.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import {
+  type Answer,
+  convert,
+  endProcess,
+  readAnswer,
+  type Service,
+  settled,
+  startProcess,
+  startService,
+} from '../../kit/roles/service.ts';
 
 const TABLE = { name: 'table.csv', bytes: Buffer.from('name,size\nkestrel,7\n') };
 /** Recognised as sound, and as no more than that. */

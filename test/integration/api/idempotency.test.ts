@@ -4,10 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { type Service, startService } from '../../kit/service.ts';
-import { waveHead } from '../../kit/wave.ts';
-import { eventually, objectsIn, storedIn } from '../../kit/wire.ts';
+import { eventually, objectsIn, storedIn } from '../../kit/api/wire.ts';
+import { waveHead } from '../../kit/catalog/wave.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { type Service, startService } from '../../kit/roles/service.ts';
 
 const clock = { skew: 0 };
 let service: Service;

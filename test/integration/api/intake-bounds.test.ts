@@ -6,10 +6,10 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../../kit/assistant.ts';
-import { DOT } from '../../kit/bytes.ts';
-import { convert, endProcess, type JobBody, type Service, type Settings, startProcess, startService } from '../../kit/service.ts';
-import { connectTo, END, eventually, FORM, field, file, fileHead, raw, rawForm } from '../../kit/wire.ts';
+import { call } from '../../kit/api/assistant.ts';
+import { connectTo, END, eventually, FORM, field, file, fileHead, raw, rawForm } from '../../kit/api/wire.ts';
+import { DOT } from '../../kit/catalog/bytes.ts';
+import { convert, endProcess, type JobBody, type Service, type Settings, startProcess, startService } from '../../kit/roles/service.ts';
 
 /** Behind a proxy, so that a test can be several clients; no worker converts sound. */
 const SETTINGS: Settings = {

@@ -1,9 +1,9 @@
 /** What a body costs: whatever it is made of, no turn of the event loop is held for longer than the budget, and what is too much is refused as it comes. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Attack, attack, held } from '../../kit/attack.ts';
-import { LONGEST_HOLD_MS } from '../../kit/event-loop.ts';
-import { type Service, startService } from '../../kit/service.ts';
-import { END, FORM, field, fieldHead, fileHead } from '../../kit/wire.ts';
+import { END, FORM, field, fieldHead, fileHead } from '../../kit/api/wire.ts';
+import { LONGEST_HOLD_MS } from '../../kit/exec/event-loop.ts';
+import { type Service, startService } from '../../kit/roles/service.ts';
+import { type Attack, attack, held } from './attack.ts';
 
 let service: Service;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 /** Every option's bounds, through HTTP: just inside passes, just outside and malformed is refused with what is allowed, and what has no effect is told. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { formOptionNames } from '../../../src/catalog/options/options.ts';
-import { convert, type Service, settled } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { convert, type Service, settled } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 let service: Pick<Service, 'url'>;
 beforeAll(async () => {

@@ -7,9 +7,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { type Answer, convert, convertTo, type JobBody, readAnswer, type Service, startService, untilEnded } from '../../kit/service.ts';
-import { connectTo, END, eventually, field, fileHead, objectsIn, programsUnder, rawForm, storedIn } from '../../kit/wire.ts';
+import { connectTo, END, eventually, field, fileHead, objectsIn, programsUnder, rawForm, storedIn } from '../../kit/api/wire.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import {
+  type Answer,
+  convert,
+  convertTo,
+  type JobBody,
+  readAnswer,
+  type Service,
+  startService,
+  untilEnded,
+} from '../../kit/roles/service.ts';
 
 const run = promisify(execFile);
 const TABLE = { name: 'table.csv', bytes: Buffer.from('name,size\nkestrel,7\n') };

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkout, type Service, startService } from '../../kit/service.ts';
+import { checkout, type Service, startService } from '../../kit/roles/service.ts';
 
 const CHECKS = [
   'only_documented_faults',

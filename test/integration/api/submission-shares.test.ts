@@ -6,10 +6,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SUBMISSION_VERSION, type SubmissionAnswer } from '../../../src/contracts/messages/submission.ts';
 import type { Nats } from '../../../src/nats/connection.ts';
 import { openS3, type S3Store } from '../../../src/objects/s3/store.ts';
-import { type Cluster, startCluster } from '../../kit/cluster.ts';
-import { askSubmission } from '../../kit/submissions.ts';
-import { openWeb, type Web } from '../../kit/web.ts';
-import { eventually } from '../../kit/wire.ts';
+import { askSubmission } from '../../kit/api/submissions.ts';
+import { openWeb, type Web } from '../../kit/api/web.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
 
 /** The places of one replica, as submission.ts has them: one namespace alone holds half. */
 const PLACES = 20;

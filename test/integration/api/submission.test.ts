@@ -8,10 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SUBMISSION_VERSION, type SubmissionAnswer, type SubmissionQuestion } from '../../../src/contracts/messages/submission.ts';
 import type { Nats } from '../../../src/nats/connection.ts';
 import { openS3, type S3Store } from '../../../src/objects/s3/store.ts';
-import { type Cluster, type Role, startCluster } from '../../kit/cluster.ts';
-import type { Settings } from '../../kit/service.ts';
-import { askSubmission } from '../../kit/submissions.ts';
-import { eventually } from '../../kit/wire.ts';
+import { askSubmission } from '../../kit/api/submissions.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { type Cluster, type Role, startCluster } from '../../kit/roles/cluster.ts';
+import type { Settings } from '../../kit/roles/service.ts';
 
 const DAILY = 5;
 

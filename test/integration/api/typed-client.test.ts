@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixtures } from '../../kit/fixtures/images.ts';
-import { checkout, type Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { fixtures } from '../../kit/fixtures/pictures/images.ts';
+import { checkout, type Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const run = promisify(execFile);
 const generator = join(checkout, 'test/typed-client/node_modules/openapi-typescript/bin/cli.js');

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../../src/jobs/record.ts';
 import { JobRecordSchema } from '../../../src/jobs/record-schema.ts';
 import type { Nats } from '../../../src/nats/connection.ts';
-import { type Cluster, type Role, startCluster } from '../../kit/cluster.ts';
-import { convert, type Service, startService, untilEnded } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { type Cluster, type Role, startCluster } from '../../kit/roles/cluster.ts';
+import { convert, type Service, startService, untilEnded } from '../../kit/roles/service.ts';
 
 /** Pandoc looks for the end of each reference in the rest of the text: 120 kB take it more than a minute, which is all that it is given. */
 const LONG = { name: 'long.md', bytes: Buffer.from(Array.from({ length: 8_000 }, (_, n) => `[text ${n}][name ${n}]`).join(' ')) };

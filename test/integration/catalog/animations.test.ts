@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Picture, pams } from '../../kit/judges/pixels.ts';
-import { convert, convertTo, type Service, settled } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
-import { callTool, outputOf } from '../../kit/tools.ts';
+import { callTool, outputOf } from '../../kit/api/tools.ts';
+import { type Picture, pams } from '../../kit/judges/pictures/pixels.ts';
+import { convert, convertTo, type Service, settled } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';

@@ -1,9 +1,9 @@
 /** Texts in other encodings than UTF-8: what they declare is obeyed, the rest is recognised, and a guess is told. */
 import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { textOfRuns, unzip } from '../../kit/judges/text.ts';
-import { convert, type Service, settled } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { textOfRuns, unzip } from '../../kit/judges/documents/text.ts';
+import { convert, type Service, settled } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 let service: Pick<Service, 'url'>;
 beforeAll(async () => {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeArchive } from '../../kit/fixtures/archives.ts';
-import { convert, type Service, settled } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { convert, type Service, settled } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const CONVERT = '/usr/bin/convert-im6.q16';
 let service: Pick<Service, 'url'>;

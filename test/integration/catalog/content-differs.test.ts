@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../../kit/assistant.ts';
-import { type JobBody, type Service, startService, untilEnded } from '../../kit/service.ts';
+import { call } from '../../kit/api/assistant.ts';
+import { type JobBody, type Service, startService, untilEnded } from '../../kit/roles/service.ts';
 
 let service: Service;
 let folder: string;

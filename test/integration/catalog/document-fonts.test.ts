@@ -4,11 +4,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixtures, typefaceOf } from '../../kit/fixtures/fonts.ts';
-import { docxLetter, flatLetter } from '../../kit/fixtures/letters.ts';
-import { decode } from '../../kit/judges/pixels.ts';
-import { convert, type Service, settled } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { docxLetter, flatLetter } from '../../kit/fixtures/documents/letters.ts';
+import { fixtures, typefaceOf } from '../../kit/fixtures/fonts/fonts.ts';
+import { decode } from '../../kit/judges/pictures/pixels.ts';
+import { convert, type Service, settled } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 let service: Pick<Service, 'url'>;
 let folder: string;

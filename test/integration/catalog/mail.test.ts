@@ -1,11 +1,11 @@
 /** E-mail as people have it: pictures in the text, attached files, other encodings, mailboxes, and what strangers send. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PNG } from '../../../src/catalog/known-good.ts';
-import { contentOf } from '../../kit/content.ts';
-import { message, outlook } from '../../kit/fixtures/mail.ts';
-import { unzip } from '../../kit/judges/text.ts';
-import { convert, convertText, type Service, settled } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { contentOf } from '../../kit/catalog/content.ts';
+import { message, outlook } from '../../kit/fixtures/documents/mail.ts';
+import { unzip } from '../../kit/judges/documents/text.ts';
+import { convert, convertText, type Service, settled } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 let service: Pick<Service, 'url'>;
 beforeAll(async () => {

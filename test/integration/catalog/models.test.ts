@@ -3,12 +3,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fbxText } from '../../kit/fixtures/fbx.ts';
-import { asciiStl, embedded, gltfOf } from '../../kit/fixtures/models.ts';
-import { judge } from '../../kit/judges/models.ts';
-import { convert, convertTo, type Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
-import { partsOf } from '../../kit/solids.ts';
+import { partsOf } from '../../kit/catalog/solids.ts';
+import { fbxText } from '../../kit/fixtures/models3d/fbx.ts';
+import { asciiStl, embedded, gltfOf } from '../../kit/fixtures/models3d/models.ts';
+import { judge } from '../../kit/judges/models3d/models.ts';
+import { convert, convertTo, type Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const SEED = 'orchard';
 const parts = partsOf(SEED);

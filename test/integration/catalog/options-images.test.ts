@@ -7,12 +7,12 @@ import { promisify } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ARTIST, HEIGHT, photo, picture, pixmap, QUARTERS, saidTiff, TITLE, WIDTH } from '../../kit/fixtures/photos.ts';
-import type { Picture } from '../../kit/judges/pixels.ts';
-import { colourAt, coloursOf, distance, shownBy } from '../../kit/judges/quarters.ts';
-import { unzip } from '../../kit/judges/text.ts';
-import { convert, convertTo, type Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { ARTIST, HEIGHT, photo, picture, pixmap, QUARTERS, saidTiff, TITLE, WIDTH } from '../../kit/fixtures/pictures/photos.ts';
+import { unzip } from '../../kit/judges/documents/text.ts';
+import type { Picture } from '../../kit/judges/pictures/pixels.ts';
+import { colourAt, coloursOf, distance, shownBy } from '../../kit/judges/pictures/quarters.ts';
+import { convert, convertTo, type Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';

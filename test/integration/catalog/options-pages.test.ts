@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { picturedPage, scannedPdf } from '../../kit/fixtures/documents.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { judge } from '../../kit/judges/documents.ts';
-import { unzip } from '../../kit/judges/text.ts';
-import { convert, convertTo, type Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { picturedPage, scannedPdf } from '../../kit/fixtures/documents/documents.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { judge } from '../../kit/judges/documents/documents.ts';
+import { unzip } from '../../kit/judges/documents/text.ts';
+import { convert, convertTo, type Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const run = promisify(execFile);
 type Fields = Readonly<Record<string, string>>;

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ARTIST } from '../../kit/fixtures/photos.ts';
-import { decode } from '../../kit/judges/pixels.ts';
-import { colourAt } from '../../kit/judges/quarters.ts';
-import { convert, convertTo, type Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { ARTIST } from '../../kit/fixtures/pictures/photos.ts';
+import { decode } from '../../kit/judges/pictures/pixels.ts';
+import { colourAt } from '../../kit/judges/pictures/quarters.ts';
+import { convert, convertTo, type Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const run = promisify(execFile);
 type Fields = Readonly<Record<string, string>>;

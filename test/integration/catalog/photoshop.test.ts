@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { HEIGHT, WIDTH } from '../../kit/fixtures/photos.ts';
-import { floatPsd, indexedPsd } from '../../kit/fixtures/psd.ts';
-import { conversionGround } from '../../kit/ground.ts';
-import { expectQuarters } from '../../kit/judges/quarters.ts';
-import { convert } from '../../kit/service.ts';
+import { HEIGHT, WIDTH } from '../../kit/fixtures/pictures/photos.ts';
+import { floatPsd, indexedPsd } from '../../kit/fixtures/pictures/psd.ts';
+import { expectQuarters } from '../../kit/judges/pictures/quarters.ts';
+import { convert } from '../../kit/roles/service.ts';
+import { conversionGround } from './ground.ts';
 
 const run = promisify(execFile);
 const ground = conversionGround('psd');

@@ -1,8 +1,8 @@
 /** Address cards and calendars as programs write them, in all versions, and as strangers send them. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PNG } from '../../../src/catalog/known-good.ts';
-import { convertText, type Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { convertText, type Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 let service: Pick<Service, 'url'>;
 beforeAll(async () => {

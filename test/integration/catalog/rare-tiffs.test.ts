@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { photo } from '../../kit/fixtures/photos.ts';
-import { mixedTiff, RARE_TIFFS } from '../../kit/fixtures/tiffs.ts';
-import { conversionGround } from '../../kit/ground.ts';
-import { expectQuarters } from '../../kit/judges/quarters.ts';
-import { unzip } from '../../kit/judges/text.ts';
-import { convert } from '../../kit/service.ts';
+import { photo } from '../../kit/fixtures/pictures/photos.ts';
+import { mixedTiff, RARE_TIFFS } from '../../kit/fixtures/pictures/tiffs.ts';
+import { unzip } from '../../kit/judges/documents/text.ts';
+import { expectQuarters } from '../../kit/judges/pictures/quarters.ts';
+import { convert } from '../../kit/roles/service.ts';
+import { conversionGround } from './ground.ts';
 
 const run = promisify(execFile);
 const ground = conversionGround('tiffs');

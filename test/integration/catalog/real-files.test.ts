@@ -26,15 +26,15 @@ import {
   targa,
   textureDds,
   WIDTH,
-} from '../../kit/fixtures/photos.ts';
-import { cmykPsd } from '../../kit/fixtures/psd.ts';
-import { measuredTiff } from '../../kit/fixtures/tiffs.ts';
-import { gimp } from '../../kit/fixtures/xcf.ts';
-import { conversionGround } from '../../kit/ground.ts';
-import { decode } from '../../kit/judges/pixels.ts';
-import { coloursOf, distance, expectQuarters, shownBy } from '../../kit/judges/quarters.ts';
-import { unzip } from '../../kit/judges/text.ts';
-import { convert } from '../../kit/service.ts';
+} from '../../kit/fixtures/pictures/photos.ts';
+import { cmykPsd } from '../../kit/fixtures/pictures/psd.ts';
+import { measuredTiff } from '../../kit/fixtures/pictures/tiffs.ts';
+import { gimp } from '../../kit/fixtures/pictures/xcf.ts';
+import { unzip } from '../../kit/judges/documents/text.ts';
+import { decode } from '../../kit/judges/pictures/pixels.ts';
+import { coloursOf, distance, expectQuarters, shownBy } from '../../kit/judges/pictures/quarters.ts';
+import { convert } from '../../kit/roles/service.ts';
+import { conversionGround } from './ground.ts';
 
 const run = promisify(execFile);
 const ground = conversionGround('real');

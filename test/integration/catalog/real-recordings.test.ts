@@ -17,10 +17,10 @@ import {
   wideAvi,
   withCover,
   withoutFrames,
-} from '../../kit/fixtures/recordings.ts';
-import { expectQuarters } from '../../kit/judges/quarters.ts';
-import { convert, convertTo, type Service, untilEnded } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+} from '../../kit/fixtures/media/recordings.ts';
+import { expectQuarters } from '../../kit/judges/pictures/quarters.ts';
+import { convert, convertTo, type Service, untilEnded } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const run = promisify(execFile);
 let service: Pick<Service, 'url'>;

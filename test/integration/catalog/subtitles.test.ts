@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixtures as media } from '../../kit/fixtures/media.ts';
-import { convert, convertTo, type Service, settled } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { fixtures as media } from '../../kit/fixtures/media/media.ts';
+import { convert, convertTo, type Service, settled } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 let service: Pick<Service, 'url'>;
 let folder: string;

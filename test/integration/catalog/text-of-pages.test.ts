@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { convertTo, type Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { convertTo, type Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 let service: Pick<Service, 'url'>;
 let home: string;

@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findModels } from '../../../src/exec/models/installed.ts';
 import { readManifest } from '../../../src/exec/models/manifest.ts';
-import { HEIGHT, photo as photoOf, WIDTH } from '../../kit/fixtures/photos.ts';
-import type { Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
-import { callTool, outputOf, type Sent } from '../../kit/tools.ts';
+import { callTool, outputOf, type Sent } from '../../kit/api/tools.ts';
+import { HEIGHT, photo as photoOf, WIDTH } from '../../kit/fixtures/pictures/photos.ts';
+import type { Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';

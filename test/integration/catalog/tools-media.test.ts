@@ -6,19 +6,19 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SILENT } from '../../../src/catalog/engines/ffmpeg/containers.ts';
+import { SILENT } from '../../../src/catalog/engines/media/ffmpeg/containers.ts';
 import { wordsOf } from '../../../src/catalog/options/fields.ts';
 import { allowed } from '../../../src/catalog/options/options.ts';
 import { SOUNDS, VIDEOS } from '../../../src/catalog/tool-families/media.ts';
-import { tool as extraction } from '../../../src/catalog/tools/extract-audio-from-video.ts';
-import { fixtures as pictures } from '../../kit/fixtures/images.ts';
-import { fixtures } from '../../kit/fixtures/media.ts';
-import { photo, photoPng } from '../../kit/fixtures/photos.ts';
-import { expectQuarters } from '../../kit/judges/quarters.ts';
-import { PITCHES, sceneOf } from '../../kit/scene.ts';
-import type { Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
-import { callTool, outputOf, type Sent } from '../../kit/tools.ts';
+import { tool as extraction } from '../../../src/catalog/tools/audio-video/extract-audio-from-video.ts';
+import { callTool, outputOf, type Sent } from '../../kit/api/tools.ts';
+import { PITCHES, sceneOf } from '../../kit/catalog/scene.ts';
+import { fixtures } from '../../kit/fixtures/media/media.ts';
+import { fixtures as pictures } from '../../kit/fixtures/pictures/images.ts';
+import { photo, photoPng } from '../../kit/fixtures/pictures/photos.ts';
+import { expectQuarters } from '../../kit/judges/pictures/quarters.ts';
+import type { Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 /** Those that can have sound beside the picture. */
 const SOUNDING = VIDEOS.filter((format) => !SILENT.has(format));
@@ -751,7 +751,7 @@ describe('gif-maker', () => {
   });
 
   it('reads pictures of every format that it says it takes', async () => {
-    const { accepts } = (await import('../../../src/catalog/tools/gif-maker.ts')).tool;
+    const { accepts } = (await import('../../../src/catalog/tools/audio-video/gif-maker.ts')).tool;
     const files: string[] = [];
     for (const format of accepts.filter((id) => !VIDEOS.includes(id)))
       files.push((await pictures[format]?.('a', await mkdtemp(join(home, `${format}-`)))) ?? format);

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { photo as photoOf } from '../../kit/fixtures/photos.ts';
-import type { Answer, Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
-import { callTool, outputOf } from '../../kit/tools.ts';
+import { callTool, outputOf } from '../../kit/api/tools.ts';
+import { photo as photoOf } from '../../kit/fixtures/pictures/photos.ts';
+import type { Answer, Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
-import { callTool, outputOf } from '../../kit/tools.ts';
+import { callTool, outputOf } from '../../kit/api/tools.ts';
+import type { Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const run = promisify(execFile);
 const RATE = 44_100;

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
-import { callTool, outputOf } from '../../kit/tools.ts';
-import { CHAPTER, errorRate, readAloud } from '../../kit/voices.ts';
+import { callTool, outputOf } from '../../kit/api/tools.ts';
+import { CHAPTER, errorRate, readAloud } from '../../kit/catalog/voices.ts';
+import type { Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const run = promisify(execFile);
 let service: Pick<Service, 'url'>;

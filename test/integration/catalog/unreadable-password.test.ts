@@ -11,9 +11,9 @@ import { openQueue } from '../../../src/queue/sqlite.ts';
 import { memorySignals } from '../../../src/signals/memory.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { startWorker, type WorkerLoop } from '../../../src/worker/loop.ts';
+import { startWorker, type WorkerLoop } from '../../../src/worker/orders/loop.ts';
 import { aRecord } from '../../conformance/samples.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
 
 const MINUTES = 60_000;
 

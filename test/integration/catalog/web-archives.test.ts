@@ -1,10 +1,10 @@
 /** Web pages that were saved with their pictures in one file: by a real browser, by a word processor, and by strangers. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PNG } from '../../../src/catalog/known-good.ts';
-import { openBrowser } from '../../kit/browser.ts';
-import { archived, webArchive } from '../../kit/fixtures/mail.ts';
-import { convertText, type Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { archived, webArchive } from '../../kit/fixtures/documents/mail.ts';
+import { convertText, type Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
+import { openBrowser } from '../page/browser.ts';
 
 let service: Pick<Service, 'url'>;
 beforeAll(async () => {

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCatalog } from '../../../src/catalog/catalog.ts';
 import { engines } from '../../../src/catalog/engines.gen.ts';
-import { type Answer, convert, endProcess, readAnswer, type Service, startProcess, startService } from '../../kit/service.ts';
-import { openWeb, type Web } from '../../kit/web.ts';
-import { newObjectsIn, objectsIn } from '../../kit/wire.ts';
+import { openWeb, type Web } from '../../kit/api/web.ts';
+import { newObjectsIn, objectsIn } from '../../kit/api/wire.ts';
+import { type Answer, convert, endProcess, readAnswer, type Service, startProcess, startService } from '../../kit/roles/service.ts';
 
 const TOOL = '/api/v1/tools/webpage-to-pdf';
 const SECRET = 'token-88f1c7';

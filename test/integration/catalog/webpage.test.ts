@@ -7,10 +7,10 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StepLimits } from '../../../src/catalog/engine.ts';
-import { askPage } from '../../../src/catalog/engines/chromium/ask.ts';
-import { engine as files } from '../../../src/catalog/engines/chromium.ts';
-import { engine as online } from '../../../src/catalog/engines/chromium-web.ts';
-import { tool } from '../../../src/catalog/tools/webpage-to-pdf.ts';
+import { askPage } from '../../../src/catalog/engines/documents/chromium/ask.ts';
+import { engine as files } from '../../../src/catalog/engines/documents/chromium.ts';
+import { engine as online } from '../../../src/catalog/engines/documents/chromium-web.ts';
+import { tool } from '../../../src/catalog/tools/pdf/webpage-to-pdf.ts';
 import { Failure } from '../../../src/errors.ts';
 import { launcherAt } from '../../../src/exec/confine/confine.ts';
 import { stage } from '../../../src/exec/confine/stage.ts';
@@ -23,10 +23,10 @@ import { directConnector } from '../../../src/fetch/direct-connector.ts';
 import { type EgressProxy, openEgressProxy } from '../../../src/fetch/pages/proxy.ts';
 import { fetchSettings } from '../../../src/fetch/settings.ts';
 import { openJudge } from '../../../src/judge/judge.ts';
-import { createStepper, type Stepper } from '../../../src/worker/run-step.ts';
-import { endedBelow, isGone, runningBelow } from '../../kit/processes.ts';
-import { openWeb, type Site, type Web } from '../../kit/web.ts';
-import { eventually } from '../../kit/wire.ts';
+import { createStepper, type Stepper } from '../../../src/worker/conversion/run-step.ts';
+import { openWeb, type Site, type Web } from '../../kit/api/web.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { endedBelow, isGone, runningBelow } from '../../kit/exec/processes.ts';
 
 const LIMITS: StepLimits = {
   memoryBytes: 2 ** 31,
@@ -115,7 +115,7 @@ let sent = 0;
 let taken = 0;
 const judge = openJudge({ engines: true });
 /** The resident's key. */
-const ONLINE = 'program:page.ts online';
+const ONLINE = 'program:documents/page.ts online';
 
 beforeAll(async () => {
   execFileSync('scripts/build-launcher');

@@ -4,10 +4,10 @@ import { chmod, copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type CommandFolder, commandFolder } from '../../kit/command.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { checkout } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { checkout } from '../../kit/roles/service.ts';
+import { type CommandFolder, commandFolder } from './command.ts';
 
 const RED = { r: 200, g: 30, b: 30 };
 let command: CommandFolder;

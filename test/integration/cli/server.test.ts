@@ -5,10 +5,10 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type CommandFolder, commandFolder } from '../../kit/command.ts';
-import { type Service, startService } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { type Service, startService } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
+import { type CommandFolder, commandFolder } from './command.ts';
 
 let service: Pick<Service, 'url'>;
 let command: CommandFolder;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkout } from '../../kit/service.ts';
+import { checkout } from '../../kit/roles/service.ts';
 
 const run = promisify(execFile);
 const COMMAND = ['completion', 'bash'];

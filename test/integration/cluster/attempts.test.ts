@@ -11,8 +11,8 @@ import { ensurePool } from '../../../src/queue/nats/pool.ts';
 import { openQueue } from '../../../src/queue/nats/queue.ts';
 import type { Queue } from '../../../src/queue/queue.ts';
 import { aRecord } from '../../conformance/samples.ts';
-import { type Servers, startNats } from '../../kit/nats.ts';
-import { type runStub, type Stub, startStub } from '../../kit/stub-worker.ts';
+import { type Servers, startNats } from '../../kit/nats/nats.ts';
+import { type runStub, type Stub, startStub } from '../../kit/worker/stub-worker.ts';
 
 /** Short, so that what is lost is soon handed to the next. */
 const ACK_WAIT_MS = 300;
@@ -57,7 +57,7 @@ function startProcess(
   kind: Omit<Parameters<typeof runStub>[0], 'servers' | 'name' | 'ackWaitMs'>,
   ackWaitMs = ACK_WAIT_MS,
 ): ChildProcess {
-  const kit = new URL('../../kit/stub-worker.ts', import.meta.url).href;
+  const kit = new URL('../../kit/worker/stub-worker.ts', import.meta.url).href;
   const text = `(await import('${kit}')).runStub(${JSON.stringify({ servers: servers.addresses, name, ackWaitMs, ...kind })})`;
   const child = spawn(process.execPath, ['-e', text], { stdio: ['ignore', 'ignore', 'inherit'] });
   children.push(child);

@@ -4,11 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../kit/cluster.ts';
-import { type Crew, kill, poolOf, startCrew } from '../../kit/crew.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { type Answer, checkout, convert, endProcess, type Starting, settled, spawnService } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
+import { type Crew, kill, poolOf, startCrew } from '../../kit/roles/crew.ts';
+import { type Answer, checkout, convert, endProcess, type Starting, settled, spawnService } from '../../kit/roles/service.ts';
 
 const JOBS = 12;
 const CLIENTS = 4;

@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../kit/cluster.ts';
-import { type Crew, startCrew } from '../../kit/crew.ts';
-import { patientClient, underLoad } from '../../kit/load.ts';
-import { openStores } from '../../kit/stores.ts';
+import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
+import { type Crew, startCrew } from '../../kit/roles/crew.ts';
+import { patientClient, underLoad } from '../../kit/roles/load.ts';
+import { openStores } from '../../kit/roles/stores.ts';
 
 const JOBS = 60;
 const MINUTES = 60_000;
@@ -14,7 +14,7 @@ const KEPT_MS = 120 * MINUTES;
 const NEAR_MS = 3_000;
 
 const wrongBy = (minutes: number) => ({
-  NODE_OPTIONS: `--import ${join(import.meta.dirname, '../../kit/wrong-clock.ts')}`,
+  NODE_OPTIONS: `--import ${join(import.meta.dirname, '../../kit/roles/wrong-clock.ts')}`,
   CLOCK_SHIFT_MS: String(minutes * MINUTES),
 });
 

@@ -5,11 +5,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SUBMISSION_VERSION } from '../../../src/contracts/messages/submission.ts';
-import { type Cluster, startCluster } from '../../kit/cluster.ts';
-import { poolOf } from '../../kit/crew.ts';
-import { convert } from '../../kit/service.ts';
-import { askSubmission } from '../../kit/submissions.ts';
-import { eventually } from '../../kit/wire.ts';
+import { askSubmission } from '../../kit/api/submissions.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
+import { poolOf } from '../../kit/roles/crew.ts';
+import { convert } from '../../kit/roles/service.ts';
 
 /** Its bitmap is larger than what all buffers on the way hold. */
 const SIDE_PIXELS = 4_000;

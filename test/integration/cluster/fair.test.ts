@@ -5,11 +5,11 @@ import type { Nats } from '../../../src/nats/connection.ts';
 import { natsSignals } from '../../../src/signals/nats.ts';
 import { natsPresence } from '../../../src/worker/nats.ts';
 import { startPresence } from '../../../src/worker/presence.ts';
-import { type Cluster, type Role, startCluster } from '../../kit/cluster.ts';
-import { kill, poolOf } from '../../kit/crew.ts';
-import { type Answer, convert } from '../../kit/service.ts';
-import { startStub } from '../../kit/stub-worker.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { type Cluster, type Role, startCluster } from '../../kit/roles/cluster.ts';
+import { kill, poolOf } from '../../kit/roles/crew.ts';
+import { type Answer, convert } from '../../kit/roles/service.ts';
+import { startStub } from '../../kit/worker/stub-worker.ts';
 
 const REPLICAS = 3;
 const CONNECTIONS = 90;

@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import { afterEach, expect, it } from 'vitest';
 import { connectNats } from '../../../src/nats/connection.ts';
-import { type Cluster, startCluster } from '../../kit/cluster.ts';
-import { startCrew } from '../../kit/crew.ts';
-import { type Servers, startNats } from '../../kit/nats.ts';
-import { convert } from '../../kit/service.ts';
+import { type Servers, startNats } from '../../kit/nats/nats.ts';
+import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
+import { startCrew } from '../../kit/roles/crew.ts';
+import { convert } from '../../kit/roles/service.ts';
 
 /** Two pings without an answer, and the way to another server, ms. */
 const NOTICED_MS = 8_000;

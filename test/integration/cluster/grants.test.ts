@@ -2,13 +2,13 @@
 import { headers, type NatsConnection } from 'nats';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../kit/cluster.ts';
-import { type Crew, startCrew } from '../../kit/crew.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { openS3Front, type S3Front } from '../../kit/s3-front.ts';
-import { type Answer, convert, readAnswer, settled, untilEnded } from '../../kit/service.ts';
-import { openStores } from '../../kit/stores.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { openS3Front, type S3Front } from '../../kit/objects/s3-front.ts';
+import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
+import { type Crew, startCrew } from '../../kit/roles/crew.ts';
+import { type Answer, convert, readAnswer, settled, untilEnded } from '../../kit/roles/service.ts';
+import { openStores } from '../../kit/roles/stores.ts';
 
 const [FIRST_KEY, NEXT_KEY] = ['a-first-secret-that-replicas-share-here', 'the-secret-that-is-to-take-its-place'];
 /** A worker that asks only a frozen replica waits longer, ms: one job in three would. */

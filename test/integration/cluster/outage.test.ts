@@ -2,12 +2,12 @@
 import sharp from 'sharp';
 import { afterEach, expect, it } from 'vitest';
 import { apiPermissions, workerPermissions } from '../../../src/nats/permissions.ts';
-import { type Cluster, startCluster } from '../../kit/cluster.ts';
-import { kill, poolOf, startCrew } from '../../kit/crew.ts';
-import { patientClient } from '../../kit/load.ts';
-import { PASSWORD } from '../../kit/nats.ts';
-import { convert, readAnswer } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { PASSWORD } from '../../kit/nats/nats.ts';
+import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
+import { kill, poolOf, startCrew } from '../../kit/roles/crew.ts';
+import { patientClient } from '../../kit/roles/load.ts';
+import { convert, readAnswer } from '../../kit/roles/service.ts';
 
 let cluster: Cluster;
 const picture = async () => ({

@@ -8,10 +8,10 @@ import { publishRetire } from '../../../src/pools/nats/retire.ts';
 import { subscribeWorkers } from '../../../src/pools/nats/workers.ts';
 import { ensurePool } from '../../../src/queue/nats/pool.ts';
 import { openQueue } from '../../../src/queue/nats/queue.ts';
-import { type Cluster, type Role, startCluster } from '../../kit/cluster.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { PASSWORD } from '../../kit/nats.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { PASSWORD } from '../../kit/nats/nats.ts';
+import { type Cluster, type Role, startCluster } from '../../kit/roles/cluster.ts';
 
 let cluster: Cluster;
 let api: Role;

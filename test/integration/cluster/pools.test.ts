@@ -12,10 +12,10 @@ import { publishRetire } from '../../../src/pools/nats/retire.ts';
 import { publishPresence, subscribeWorkers } from '../../../src/pools/nats/workers.ts';
 import type { KnownWorkers } from '../../../src/pools/registry.ts';
 import { ensurePool } from '../../../src/queue/nats/pool.ts';
-import { type Cluster, type Role, startCluster } from '../../kit/cluster.ts';
-import { freePort } from '../../kit/ports.ts';
-import { type Answer, convert, untilEnded } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { freePort } from '../../kit/exec/ports.ts';
+import { type Cluster, type Role, startCluster } from '../../kit/roles/cluster.ts';
+import { type Answer, convert, untilEnded } from '../../kit/roles/service.ts';
 
 const LISTED = [
   { name: 'media-a', toolchain: 'media' },

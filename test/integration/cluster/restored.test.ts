@@ -1,10 +1,10 @@
 /** A NATS store that is restored from an older copy: jobs since then are not known any more, and nothing else is harmed. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../kit/cluster.ts';
-import { type Crew, startCrew } from '../../kit/crew.ts';
-import { type Client, type Ended, patientClient } from '../../kit/load.ts';
-import { openStores } from '../../kit/stores.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
+import { type Crew, startCrew } from '../../kit/roles/crew.ts';
+import { type Client, type Ended, patientClient } from '../../kit/roles/load.ts';
+import { openStores } from '../../kit/roles/stores.ts';
 
 const EARLIER = 60;
 const LOST = 50;

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, type Role, startCluster } from '../../kit/cluster.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { spawnService } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { type Cluster, type Role, startCluster } from '../../kit/roles/cluster.ts';
+import { spawnService } from '../../kit/roles/service.ts';
 
 let cluster: Cluster;
 let first: Role;

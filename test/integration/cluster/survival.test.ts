@@ -2,10 +2,10 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../kit/cluster.ts';
-import { type Crew, startCrew } from '../../kit/crew.ts';
-import { patientClient, underLoad } from '../../kit/load.ts';
-import { openStores } from '../../kit/stores.ts';
+import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
+import { type Crew, startCrew } from '../../kit/roles/crew.ts';
+import { patientClient, underLoad } from '../../kit/roles/load.ts';
+import { openStores } from '../../kit/roles/stores.ts';
 
 const JOBS = 500;
 const CLIENTS = 6;

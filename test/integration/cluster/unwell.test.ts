@@ -4,12 +4,12 @@ import { mkdir, mkdtemp, rm, statfs, truncate, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../kit/cluster.ts';
-import { type Crew, poolOf, startCrew } from '../../kit/crew.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { freePort } from '../../kit/ports.ts';
-import { checkout, convert, endProcess, type Starting, spawnService } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { freePort } from '../../kit/exec/ports.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
+import { type Crew, poolOf, startCrew } from '../../kit/roles/crew.ts';
+import { checkout, convert, endProcess, type Starting, spawnService } from '../../kit/roles/service.ts';
 
 const JOBS = 30;
 const CLIENTS = 6;

@@ -14,10 +14,10 @@ import { startUpkeep } from '../../../src/upkeep/upkeep.ts';
 import { partKey } from '../../../src/uploads/keys.ts';
 import { ensureUploads } from '../../../src/uploads/nats.ts';
 import { aRecord, HOUR, signalled, someId, streamOf } from '../../conformance/samples.ts';
-import { type Minio, startMinio } from '../../kit/minio.ts';
-import { emptyNats, type Servers, startNats } from '../../kit/nats.ts';
-import { openStores, type Stores } from '../../kit/stores.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { emptyNats, type Servers, startNats } from '../../kit/nats/nats.ts';
+import { type Minio, startMinio } from '../../kit/objects/minio.ts';
+import { openStores, type Stores } from '../../kit/roles/stores.ts';
 
 const MIB = 1 << 20;
 

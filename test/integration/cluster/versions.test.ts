@@ -1,11 +1,11 @@
 /** This commit beside the one before it, as in every upgrade: replicas and workers of both over one NATS and one bucket, and no job is lost on it. */
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, type Role, startCluster } from '../../kit/cluster.ts';
-import { poolOf } from '../../kit/crew.ts';
-import { type Answer, convert, untilEnded } from '../../kit/service.ts';
-import { checkOut, commitBefore, type VersionBefore } from '../../kit/version-before.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { type Cluster, type Role, startCluster } from '../../kit/roles/cluster.ts';
+import { poolOf } from '../../kit/roles/crew.ts';
+import { type Answer, convert, untilEnded } from '../../kit/roles/service.ts';
+import { checkOut, commitBefore, type VersionBefore } from '../../kit/roles/version-before.ts';
 
 const JOBS = 50;
 const AT_ONCE = 5;

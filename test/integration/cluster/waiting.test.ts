@@ -1,8 +1,8 @@
 /** What hundreds of requests that wait for their jobs cost NATS. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { recording } from '../../kit/assistant.ts';
-import { type Cluster, type Role, startCluster } from '../../kit/cluster.ts';
-import { eventually } from '../../kit/wire.ts';
+import { recording } from '../../kit/api/assistant.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { type Cluster, type Role, startCluster } from '../../kit/roles/cluster.ts';
 
 const WAITING = 300;
 /** Each look is a question and its answer; so many looks a second one replica makes for all who wait. */

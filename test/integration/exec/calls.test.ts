@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/catalog/engine.ts';
-import { type Entry, type Recorded, readCalls, recordCalls } from '../../kit/recorded-calls.ts';
+import { type Entry, type Recorded, readCalls, recordCalls } from './recorded-calls.ts';
 
 const TOOLCHAINS = readdirSync('images').filter((name) => existsSync(join('images', name, 'syscalls.txt')));
 const lists = new Map<string, readonly Entry[]>();

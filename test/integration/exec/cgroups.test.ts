@@ -10,7 +10,7 @@ import type { StepLimits } from '../../../src/catalog/engine.ts';
 import { type Cgroup, openCgroups } from '../../../src/exec/confine/cgroups.ts';
 import { launcherAt } from '../../../src/exec/confine/confine.ts';
 import type { Policy, ProcessOutcome } from '../../../src/exec/confine/policy.ts';
-import { startService } from '../../kit/service.ts';
+import { startService } from '../../kit/roles/service.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const LAUNCHER = join(ROOT, '.cache/bin/launcher');
@@ -38,7 +38,7 @@ beforeAll(() => {
   base = mkdtempSync(join(tmpdir(), 'cgroups-'));
   chmodSync(base, 0o755);
   probe = join(base, 'probe');
-  execFileSync('cc', ['-static', '-O2', '-pthread', '-o', probe, join(ROOT, 'test/kit/probe.c')]);
+  execFileSync('cc', ['-static', '-O2', '-pthread', '-o', probe, join(ROOT, 'test/integration/exec/probe.c')]);
   slot = join(base, 'slot');
   mkdirSync(slot);
   if (uid !== undefined) chownSync(slot, uid, uid);

@@ -155,7 +155,17 @@ beforeAll(() => {
   workshop = mkdtempSync(join(tmpdir(), 'probe-'));
   chmodSync(workshop, 0o755);
   probe = join(workshop, 'probe');
-  execFileSync('cc', ['-static', '-O2', '-Wall', '-Wextra', '-Werror', '-pthread', '-o', probe, join(ROOT, 'test/kit/probe.c')]);
+  execFileSync('cc', [
+    '-static',
+    '-O2',
+    '-Wall',
+    '-Wextra',
+    '-Werror',
+    '-pthread',
+    '-o',
+    probe,
+    join(ROOT, 'test/integration/exec/probe.c'),
+  ]);
 });
 afterAll(() => rmSync(workshop, { recursive: true, force: true }));
 

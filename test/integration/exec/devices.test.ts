@@ -57,7 +57,7 @@ beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'filemill-devices-'));
   chmodSync(root, 0o755);
   probe = join(root, 'probe');
-  execFileSync('cc', ['-static', '-O2', '-Wall', '-Wextra', '-Werror', '-pthread', '-o', probe, 'test/kit/probe.c']);
+  execFileSync('cc', ['-static', '-O2', '-Wall', '-Wextra', '-Werror', '-pthread', '-o', probe, 'test/integration/exec/probe.c']);
   dev = deviceFiles('nvidia0', 'nvidiactl', 'nvidia-uvm', 'dri/renderD128', 'dri/card0', 'nvidia-modeset', 'kvm');
   found = await findDevices(['nvidia', 'render'], undefined, dev);
   withDevices = await openSlot(root, 1, { devices: found });

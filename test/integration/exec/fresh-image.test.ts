@@ -5,7 +5,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConversationStep, StepLimits, Task } from '../../../src/catalog/engine.ts';
-import { engine as sharp } from '../../../src/catalog/engines/sharp.ts';
+import { engine as sharp } from '../../../src/catalog/engines/pictures/sharp.ts';
 import type { Options } from '../../../src/catalog/options/options.ts';
 import { launcherAt } from '../../../src/exec/confine/confine.ts';
 import { stage } from '../../../src/exec/confine/stage.ts';
@@ -13,7 +13,7 @@ import { openSlot, type Slot } from '../../../src/exec/files/workspace.ts';
 import type { ProgramAnswer } from '../../../src/exec/residents/messages.ts';
 import type { Program } from '../../../src/exec/residents/process.ts';
 import { openResidents, type Residents } from '../../../src/exec/residents/residents.ts';
-import { processesBelow } from '../../kit/processes.ts';
+import { processesBelow } from '../../kit/exec/processes.ts';
 
 /** As `taken-over.c` has it. */
 const SECRET = 'WHATTHEFIRSTPICTURESAID';
@@ -41,7 +41,7 @@ beforeAll(async () => {
   const { program: server, library } = (await stage(process.cwd(), process.execPath, root)).native('vips-server');
   const standIn = join(root, 'taken-over.so');
   const flags = ['-shared', '-fPIC', '-Wall', '-Wextra', '-Werror', '-pthread', '-Wl,--no-as-needed', `-Wl,-rpath,${dirname(library)}`];
-  execFileSync('cc', [...flags, '-o', standIn, resolve('test/kit/taken-over.c'), library]);
+  execFileSync('cc', [...flags, '-o', standIn, resolve('test/integration/exec/taken-over.c'), library]);
   chmodSync(standIn, 0o755);
   program = { program: server, args: [standIn], reads: [server, library, standIn], calls: 'vips-server', unixSockets: false };
   slot = await openSlot(root, 0);

@@ -10,9 +10,9 @@ import { openSlot, type Slot } from '../../../src/exec/files/workspace.ts';
 import type { ProgramAnswer } from '../../../src/exec/residents/messages.ts';
 import type { Freshness, Program } from '../../../src/exec/residents/process.ts';
 import { openResidents, type Residents } from '../../../src/exec/residents/residents.ts';
-import { docxLetter, flat, flatLetter } from '../../kit/fixtures/letters.ts';
-import { isGone, parentOf, waitingBelow } from '../../kit/processes.ts';
-import { LIMITS } from '../../kit/step-limits.ts';
+import { isGone, parentOf, waitingBelow } from '../../kit/exec/processes.ts';
+import { docxLetter, flat, flatLetter } from '../../kit/fixtures/documents/letters.ts';
+import { LIMITS } from './step-limits.ts';
 
 interface Format {
   readonly source: string;
@@ -36,7 +36,7 @@ const KINDS: readonly Kind[] = [
     name: 'LibreOffice',
     program: (...more) => ({
       program: '/usr/bin/python3',
-      args: [join(root, 'stand-in/taken-over.py'), join(runtime.pathOf('office.py'), '..'), ...more],
+      args: [join(root, 'stand-in/taken-over.py'), join(runtime.pathOf('documents/office.py'), '..'), ...more],
       reads: [...runtime.reads, join(root, 'stand-in')],
       calls: 'office',
       unixSockets: true,
@@ -61,7 +61,7 @@ beforeAll(async () => {
   runtime = await stage(process.cwd(), process.execPath, root);
   slot = await openSlot(root, 0);
   await mkdir(join(root, 'stand-in'));
-  execFileSync('/bin/cp', ['test/kit/taken-over.py', join(root, 'stand-in')]);
+  execFileSync('/bin/cp', ['test/integration/exec/taken-over.py', join(root, 'stand-in')]);
   await chmod(join(root, 'stand-in'), 0o755);
   await chmod(join(root, 'stand-in/taken-over.py'), 0o644);
 });
@@ -182,7 +182,7 @@ describe('LibreOffice that cannot be loaded into our own process', () => {
     const program: Program = {
       ...kind.program(),
       program: '/usr/bin/env',
-      args: [`OFFICE_INSTALLATION=${place}`, '/usr/bin/python3', runtime.pathOf('office.py')],
+      args: [`OFFICE_INSTALLATION=${place}`, '/usr/bin/python3', runtime.pathOf('documents/office.py')],
       reads: [...runtime.reads, place],
     };
     const started: Freshness[] = [];
@@ -248,7 +248,7 @@ describe('what LibreOffice keeps beside its documents', () => {
     const program: Program = {
       ...kind.program(),
       program: '/usr/bin/env',
-      args: [...american, '/usr/bin/python3', runtime.pathOf('office.py')],
+      args: [...american, '/usr/bin/python3', runtime.pathOf('documents/office.py')],
       reads: [...runtime.reads, join(root, 'papersize')],
     };
     const { answer, folder } = await send(open(), kind, text, { source, family }, program);
@@ -267,7 +267,7 @@ describe('what LibreOffice keeps beside its documents', () => {
   });
 });
 
-/** In the order of `test/kit/taken-over.py`. */
+/** In the order of `test/integration/exec/taken-over.py`. */
 const CHANGED = [
   'fonts',
   'dictionaries',

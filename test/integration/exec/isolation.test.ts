@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { convert, endProcess, readAnswer, type ServiceProcess, startProcess, untilEnded } from '../../kit/service.ts';
+import { convert, endProcess, readAnswer, type ServiceProcess, startProcess, untilEnded } from '../../kit/roles/service.ts';
 
 const MARK = 'held-for-ever';
 /** Loaded before all else, in every thread: code that makes a text of bytes with this mark never returns. Stands for the next mistake in a parser. */

@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Engine, ResidentStep } from '../../../src/catalog/engine.ts';
-import { engine as matte, matted } from '../../../src/catalog/engines/matte.ts';
-import { engine as portrait } from '../../../src/catalog/engines/portrait.ts';
+import { engine as matte, matted } from '../../../src/catalog/engines/photos/matte.ts';
+import { engine as portrait } from '../../../src/catalog/engines/photos/portrait.ts';
 import type { ToolTask } from '../../../src/catalog/tool.ts';
 import { launcherAt } from '../../../src/exec/confine/confine.ts';
 import { type Runtime, stage } from '../../../src/exec/confine/stage.ts';
@@ -14,8 +14,8 @@ import { openSlot, type Slot } from '../../../src/exec/files/workspace.ts';
 import type { Program } from '../../../src/exec/residents/process.ts';
 import { openResidents, type ResidentOptions, type Residents } from '../../../src/exec/residents/residents.ts';
 import { residentKey } from '../../../src/worker/slot.ts';
-import { isGone, threadsBelow } from '../../kit/processes.ts';
-import { LIMITS } from '../../kit/step-limits.ts';
+import { isGone, threadsBelow } from '../../kit/exec/processes.ts';
+import { LIMITS } from './step-limits.ts';
 
 const HOUR = 3_600_000;
 const MODELS = resolve('.cache/models');
@@ -56,7 +56,7 @@ async function open(
 
 const programOf = ({ binaries }: Engine): Program => ({
   program: runtime.node,
-  args: [runtime.pathOf('matte.ts'), ...(binaries['matte']?.models ?? []).map((id) => `--${id}=${join(MODELS, id)}`)],
+  args: [runtime.pathOf('pictures/matte.ts'), ...(binaries['matte']?.models ?? []).map((id) => `--${id}=${join(MODELS, id)}`)],
   reads: [...runtime.reads, MODELS],
   calls: 'ai',
   unixSockets: false,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { removeTree } from '../../../src/exec/files/remove.ts';
 import { openSlot } from '../../../src/exec/files/workspace.ts';
-import { LONGEST_HOLD_MS, watchHolds } from '../../kit/event-loop.ts';
+import { LONGEST_HOLD_MS, watchHolds } from '../../kit/exec/event-loop.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ResidentStep, StepLimits } from '../../../src/catalog/engine.ts';
-import { askPage } from '../../../src/catalog/engines/chromium/ask.ts';
-import { engine } from '../../../src/catalog/engines/chromium.ts';
+import { askPage } from '../../../src/catalog/engines/documents/chromium/ask.ts';
+import { engine } from '../../../src/catalog/engines/documents/chromium.ts';
 import { launcherAt } from '../../../src/exec/confine/confine.ts';
 import { stage } from '../../../src/exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../../src/exec/files/workspace.ts';
@@ -15,8 +15,8 @@ import type { ProgramAnswer } from '../../../src/exec/residents/messages.ts';
 import type { Program } from '../../../src/exec/residents/process.ts';
 import { openResidents, type Residents } from '../../../src/exec/residents/residents.ts';
 import { openToolbox, type Toolbox } from '../../../src/exec/toolbox.ts';
-import { isGone, processesBelow } from '../../kit/processes.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { isGone, processesBelow } from '../../kit/exec/processes.ts';
 
 const LIMITS: StepLimits = {
   memoryBytes: 2 ** 31,
@@ -33,7 +33,7 @@ let slot: Slot;
 let toolbox: Toolbox;
 /** Path of `native/chromium-child`. */
 let child: string;
-/** See `test/kit/taken-over-renderer.c`. */
+/** See `test/integration/exec/taken-over-renderer.c`. */
 let standIn: string;
 let pages = 0;
 const opened: Residents[] = [];
@@ -43,7 +43,7 @@ beforeAll(async () => {
   root = await mkdtemp('/tmp/filemill-renderers-');
   await chmod(root, 0o711);
   standIn = join(root, 'taken-over-renderer');
-  execFileSync('cc', ['-Wall', '-Wextra', '-Werror', '-o', standIn, resolve('test/kit/taken-over-renderer.c')]);
+  execFileSync('cc', ['-Wall', '-Wextra', '-Werror', '-o', standIn, resolve('test/integration/exec/taken-over-renderer.c')]);
   await chmod(standIn, 0o755);
   slot = await openSlot(root, 0);
   const runtime = await stage(process.cwd(), process.execPath, root);

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ZipFile } from 'yazl';
-import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../../kit/locked.ts';
-import { forkedBelow, isGone, parentOf, processesBelow, runningBelow, waitingBelow } from '../../kit/processes.ts';
-import { type Answer, convert, type Service, type Settings, startService, untilEnded } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../../kit/catalog/locked.ts';
+import { forkedBelow, isGone, parentOf, processesBelow, runningBelow, waitingBelow } from '../../kit/exec/processes.ts';
+import { type Answer, convert, type Service, type Settings, startService, untilEnded } from '../../kit/roles/service.ts';
 
 /** One conversion of each pool at a time: the next job meets the program of the one before. */
 const SLOTS = { image: 1, office: 1, media: 0, pdf: 0 };
@@ -223,7 +223,7 @@ describe('LibreOffice', () => {
     expect(new Set(forked.map((each) => each > 0)), 'each is a process').toEqual(new Set([true]));
     expect((sizes.at(-1) ?? 0) - (sizes[0] ?? 0)).toBeLessThan(4 * 2 ** 20);
     expect(await (await fetch(`${service.url}/metrics`)).text()).not.toContain(
-      'filemill_residents_replaced_total{program="program:office.py"',
+      'filemill_residents_replaced_total{program="program:documents/office.py"',
     );
   });
 });

@@ -10,8 +10,8 @@ import { promisify } from 'node:util';
 import { crc32, deflateSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConversationStep, Engine, ResidentStep, Task } from '../../../src/catalog/engine.ts';
-import { engine as libreoffice } from '../../../src/catalog/engines/libreoffice.ts';
-import { engine as sharp } from '../../../src/catalog/engines/sharp.ts';
+import { engine as libreoffice } from '../../../src/catalog/engines/documents/libreoffice.ts';
+import { engine as sharp } from '../../../src/catalog/engines/pictures/sharp.ts';
 import type { Options } from '../../../src/catalog/options/options.ts';
 import { launcherAt } from '../../../src/exec/confine/confine.ts';
 import { type Runtime, stage } from '../../../src/exec/confine/stage.ts';
@@ -19,9 +19,9 @@ import { openSlot, type Slot } from '../../../src/exec/files/workspace.ts';
 import type { ProgramAnswer } from '../../../src/exec/residents/messages.ts';
 import type { Program } from '../../../src/exec/residents/process.ts';
 import { openResidents, type ResidentOptions, type Residents } from '../../../src/exec/residents/residents.ts';
-import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../../kit/locked.ts';
-import { isGone, processesBelow, runningBelow, waitingBelow } from '../../kit/processes.ts';
-import { LIMITS } from '../../kit/step-limits.ts';
+import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../../kit/catalog/locked.ts';
+import { isGone, processesBelow, runningBelow, waitingBelow } from '../../kit/exec/processes.ts';
+import { LIMITS } from './step-limits.ts';
 
 const run = promisify(execFile);
 const MAGICK = '/usr/bin/convert-im6.q16';
@@ -77,7 +77,7 @@ const programOf = (engine: Engine): Program => {
     const { program, library } = runtime.native('vips-server');
     return { program, args: [library], reads: [program, library], calls: 'vips-server', unixSockets: false };
   }
-  const args = [runtime.pathOf('office.py')];
+  const args = [runtime.pathOf('documents/office.py')];
   return { program: '/usr/bin/python3', args, reads: runtime.reads, calls: engine.toolchains[0], unixSockets: true, forkServer: true };
 };
 
@@ -177,7 +177,7 @@ const KINDS: readonly [string, Engine, boolean, () => Omit<Job, 'by'>][] = [
 
 it('LibreOffice is forked while none of its threads writes the configuration, whose lock a child would wait for', async () => {
   const folder = await mkdtemp(join(root, 'office-'));
-  const server = spawn('/usr/bin/python3', [runtime.pathOf('office.py')], { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'] });
+  const server = spawn('/usr/bin/python3', [runtime.pathOf('documents/office.py')], { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'] });
   try {
     expect(String(await once(server.stdout, 'data'))).toContain('"fresh": "fork"');
     const threads = readdirSync(`/proc/${server.pid}/task`).map((task) =>

@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, type Role, startCluster } from '../../kit/cluster.ts';
-import { type Answer, checkout, endProcess, readAnswer, type ServiceProcess, settled, startProcess } from '../../kit/service.ts';
-import { openWeb, type Web } from '../../kit/web.ts';
-import { eventually } from '../../kit/wire.ts';
+import { openWeb, type Web } from '../../kit/api/web.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { type Cluster, type Role, startCluster } from '../../kit/roles/cluster.ts';
+import { type Answer, checkout, endProcess, readAnswer, type ServiceProcess, settled, startProcess } from '../../kit/roles/service.ts';
 
 const TOKEN = 'a-token-that-egress-and-its-clients-share';
 const SECRET = 'token-88f1c7';

@@ -16,8 +16,8 @@ import { findPage } from '../../../src/fetch/pages/page.ts';
 import { privateConnector } from '../../../src/fetch/private.ts';
 import { egressSettings, type FetchSettings, fetchSettings } from '../../../src/fetch/settings.ts';
 import { downloadSuite } from '../../conformance/downloads.ts';
-import { freePort } from '../../kit/ports.ts';
-import { checkout, endProcess, startProcess } from '../../kit/service.ts';
+import { freePort } from '../../kit/exec/ports.ts';
+import { checkout, endProcess, startProcess } from '../../kit/roles/service.ts';
 
 const TOKEN = 'a-token-that-egress-and-its-clients-share';
 const OLD_TOKEN = 'a-token-that-clients-had-before-it-was-changed';

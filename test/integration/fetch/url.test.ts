@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Answer, readAnswer, type Service, startService } from '../../kit/service.ts';
-import { eventually, newObjectsIn, objectsIn } from '../../kit/wire.ts';
+import { eventually, newObjectsIn, objectsIn } from '../../kit/api/wire.ts';
+import { type Answer, readAnswer, type Service, startService } from '../../kit/roles/service.ts';
 
 const TABLE = 'name,size\nkestrel,7\n';
 let origin: Server;

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { afterAll, expect } from 'vitest';
-import { latin1 } from '../../kit/bytes.ts';
+import { latin1 } from '../../kit/catalog/bytes.ts';
 import { filesOf, readFiles, unpack, writeArchive } from '../../kit/fixtures/archives.ts';
-import { type Case, type Ground, type Mutated, proveHarmless, proveMutationsHarmless } from '../../kit/hostile.ts';
+import { type Case, type Ground, type Mutated, proveHarmless, proveMutationsHarmless } from './hostile.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'hostile-archives-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));

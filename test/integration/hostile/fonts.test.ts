@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
-import { fixtures } from '../../kit/fixtures/fonts.ts';
-import { type Case, type Ground, proveHarmless } from '../../kit/hostile.ts';
+import { fixtures } from '../../kit/fixtures/fonts/fonts.ts';
+import { type Case, type Ground, proveHarmless } from './hostile.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'filemill-hostile-fonts-'));
 const TTF = readFileSync(await (fixtures['ttf'] as (seed: string, folder: string) => Promise<string>)('kestrel', folder));

@@ -2,9 +2,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { crc32, deflateSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { latin1, noise } from '../../kit/bytes.ts';
-import { fixtures } from '../../kit/fixtures/images.ts';
-import { type Case, type Ground, type Mutated, proveHarmless, proveMutationsHarmless, type Trap } from '../../kit/hostile.ts';
+import { latin1, noise } from '../../kit/catalog/bytes.ts';
+import { fixtures } from '../../kit/fixtures/pictures/images.ts';
+import { type Case, type Ground, type Mutated, proveHarmless, proveMutationsHarmless, type Trap } from './hostile.ts';
 
 const u16le = (...values: readonly number[]): Buffer =>
   Buffer.concat(values.map((value) => Buffer.from([value & 255, (value >> 8) & 255])));

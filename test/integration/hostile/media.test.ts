@@ -4,10 +4,10 @@ import { execFile } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { fileTypeBox, latin1, noise } from '../../kit/bytes.ts';
-import { fixtures } from '../../kit/fixtures/media.ts';
-import { type Case, type Ground, type Mutated, proveHarmless, proveMutationsHarmless, type Trap } from '../../kit/hostile.ts';
-import { type Wave, waveHead } from '../../kit/wave.ts';
+import { fileTypeBox, latin1, noise } from '../../kit/catalog/bytes.ts';
+import { type Wave, waveHead } from '../../kit/catalog/wave.ts';
+import { fixtures } from '../../kit/fixtures/media/media.ts';
+import { type Case, type Ground, type Mutated, proveHarmless, proveMutationsHarmless, type Trap } from './hostile.ts';
 
 const run = promisify(execFile);
 

@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { latin1 } from '../../kit/bytes.ts';
-import { embedded, fixtures, glb, gltfOf, packed3mf } from '../../kit/fixtures/models.ts';
-import { type Case, type Ground, proveHarmless, proveMutationsHarmless, type Trap } from '../../kit/hostile.ts';
-import { partsOf } from '../../kit/solids.ts';
+import { latin1 } from '../../kit/catalog/bytes.ts';
+import { partsOf } from '../../kit/catalog/solids.ts';
+import { embedded, fixtures, glb, gltfOf, packed3mf } from '../../kit/fixtures/models3d/models.ts';
+import { type Case, type Ground, proveHarmless, proveMutationsHarmless, type Trap } from './hostile.ts';
 
 const TRIANGLE = 'v 0 0 0\nv 1 0 0\nv 0 1 0\n';
 const parts = partsOf('hostile');

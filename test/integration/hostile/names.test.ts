@@ -1,10 +1,10 @@
 /** Names, targets, claims and passwords made to be taken for something else; and files that are not what their names say. */
 import { crc32, deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fileTypeBox, latin1, noise } from '../../kit/bytes.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { Battlefield, type Case, type Ground, proveHarmless } from '../../kit/hostile.ts';
-import { END, field, fileHead, rawForm } from '../../kit/wire.ts';
+import { END, field, fileHead, rawForm } from '../../kit/api/wire.ts';
+import { fileTypeBox, latin1, noise } from '../../kit/catalog/bytes.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { Battlefield, type Case, type Ground, proveHarmless } from './hostile.ts';
 
 function chunk(type: string, data: Buffer): Buffer {
   const body = Buffer.concat([latin1(type), data]);

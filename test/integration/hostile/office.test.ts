@@ -5,15 +5,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { compoundOf, latin1, noise, zipOf } from '../../kit/bytes.ts';
-import { fixtures as documents } from '../../kit/fixtures/documents.ts';
-import { emf, wmf } from '../../kit/fixtures/drawings.ts';
-import { fixtures as images } from '../../kit/fixtures/images.ts';
+import { compoundOf, latin1, noise, zipOf } from '../../kit/catalog/bytes.ts';
+import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../../kit/catalog/locked.ts';
+import { fixtures as documents } from '../../kit/fixtures/documents/documents.ts';
+import { emf, wmf } from '../../kit/fixtures/pictures/drawings.ts';
+import { fixtures as images } from '../../kit/fixtures/pictures/images.ts';
 import { escapeXml, XML } from '../../kit/fixtures/zip.ts';
-import { type Case, type Ending, type Ground, type Mutated, proveHarmless, proveMutationsHarmless, type Trap } from '../../kit/hostile.ts';
-import { unzip } from '../../kit/judges/text.ts';
-import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../../kit/locked.ts';
-import type { Answer } from '../../kit/service.ts';
+import { unzip } from '../../kit/judges/documents/text.ts';
+import type { Answer } from '../../kit/roles/service.ts';
+import { type Case, type Ending, type Ground, type Mutated, proveHarmless, proveMutationsHarmless, type Trap } from './hostile.ts';
 
 type Content = string | Buffer;
 interface Packed {

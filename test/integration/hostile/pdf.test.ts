@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 
-import { latin1, noise } from '../../kit/bytes.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { type Case, type Ground, proveHarmless, proveMutationsHarmless, type Trap } from '../../kit/hostile.ts';
+import { latin1, noise } from '../../kit/catalog/bytes.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { type Case, type Ground, proveHarmless, proveMutationsHarmless, type Trap } from './hostile.ts';
 
 type Obj = string | Buffer;
 

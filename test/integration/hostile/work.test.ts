@@ -7,10 +7,10 @@ import { deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../../src/jobs/record.ts';
 import { JobRecordSchema } from '../../../src/jobs/record-schema.ts';
-import { contentOf } from '../../kit/content.ts';
-import { docx, paragraph, wordTable } from '../../kit/fixtures/ooxml.ts';
+import { contentOf } from '../../kit/catalog/content.ts';
+import { docx, paragraph, wordTable } from '../../kit/fixtures/documents/ooxml.ts';
 import { writeZip, XML } from '../../kit/fixtures/zip.ts';
-import { type Answer, convert, convertTo, type Service, settled, startService, untilEnded } from '../../kit/service.ts';
+import { type Answer, convert, convertTo, type Service, settled, startService, untilEnded } from '../../kit/roles/service.ts';
 
 /** On a quiet machine a second at most, and minutes for what is loaded; this leaves room for a busy one on which LibreOffice restarts. */
 const REFUSED_WITHIN_S = 20;

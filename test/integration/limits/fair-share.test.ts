@@ -9,9 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SUBMISSION_VERSION, SubmissionAnswer, submissionSubjects } from '../../../src/contracts/messages/submission.ts';
 import type { Nats } from '../../../src/nats/connection.ts';
 import { question } from '../../../src/nats/requests.ts';
-import { type Cluster, type Role, startCluster } from '../../kit/cluster.ts';
-import { convert, endProcess, readAnswer, type Service, startService } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { type Cluster, type Role, startCluster } from '../../kit/roles/cluster.ts';
+import { convert, endProcess, readAnswer, type Service, startService } from '../../kit/roles/service.ts';
 
 let picture: Buffer;
 beforeAll(async () => {

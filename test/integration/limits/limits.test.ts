@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import { DOT } from '../../kit/bytes.ts';
+import { connectTo, FORM, raw } from '../../kit/api/wire.ts';
+import { DOT } from '../../kit/catalog/bytes.ts';
 import {
   type Answer,
   checkout,
@@ -16,8 +17,7 @@ import {
   type Settings,
   startProcess,
   startService,
-} from '../../kit/service.ts';
-import { connectTo, FORM, raw } from '../../kit/wire.ts';
+} from '../../kit/roles/service.ts';
 
 const NOISE = { name: 'noise.bin', bytes: Buffer.from([0, 1, 2, 3, 250, 9, 8, 7]) };
 const HOUR = 3_600_000;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterEach, expect, it } from 'vitest';
 import { toolchains } from '../../../src/contracts/toolchains.ts';
-import { fixtures } from '../../kit/fixtures/documents.ts';
-import { convert, type Service, settled, spawnService, startService } from '../../kit/service.ts';
+import { fixtures } from '../../kit/fixtures/documents/documents.ts';
+import { convert, type Service, settled, spawnService, startService } from '../../kit/roles/service.ts';
 
 const MIB = 2 ** 20;
 const ONE_SLOT = Object.fromEntries(toolchains.map((name) => [name, name === 'office' ? 1 : 0]));

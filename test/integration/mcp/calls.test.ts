@@ -5,11 +5,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { asVersion, call, post, recording, refusalIn, send, type ToolResult, upload } from '../../kit/assistant.ts';
-import { pdf as pdfOf } from '../../kit/fixtures/pdf.ts';
-import { filesBelow, processesOf } from '../../kit/left-behind.ts';
-import { convert, type Service, startService, untilEnded } from '../../kit/service.ts';
-import { eventually, newObjectsIn, objectsIn, storedIn } from '../../kit/wire.ts';
+import { asVersion, call, post, recording, refusalIn, send, type ToolResult, upload } from '../../kit/api/assistant.ts';
+import { eventually, newObjectsIn, objectsIn, storedIn } from '../../kit/api/wire.ts';
+import { filesBelow, processesOf } from '../../kit/exec/left-behind.ts';
+import { pdf as pdfOf } from '../../kit/fixtures/documents/pdf.ts';
+import { convert, type Service, startService, untilEnded } from '../../kit/roles/service.ts';
 
 /** A recorded voice of Debian's pocketsphinx-testdata. */
 const VOICE = '/usr/share/pocketsphinx/test/data/librivox/sense_and_sensibility_01_austen_64kb-0930.wav';

@@ -14,9 +14,9 @@ import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recording, type ToolResult, upload } from '../../kit/assistant.ts';
-import { checkout, type Service, startService } from '../../kit/service.ts';
-import { eventually, storedIn } from '../../kit/wire.ts';
+import { recording, type ToolResult, upload } from '../../kit/api/assistant.ts';
+import { eventually, storedIn } from '../../kit/api/wire.ts';
+import { checkout, type Service, startService } from '../../kit/roles/service.ts';
 
 const run = promisify(execFile);
 const inspector = join(checkout, 'test/mcp/node_modules/.bin/mcp-inspector');

@@ -16,9 +16,9 @@ import { openEmbedded } from '../../../src/roles/machine/embedded.ts';
 import { memorySignals } from '../../../src/signals/memory.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { asVersion } from '../../kit/assistant.ts';
-import { fixtureServer } from '../../kit/mcp-fixtures.ts';
-import { checkout, type Service, startService } from '../../kit/service.ts';
+import { asVersion } from '../../kit/api/assistant.ts';
+import { checkout, type Service, startService } from '../../kit/roles/service.ts';
+import { fixtureServer } from './mcp-fixtures.ts';
 
 const run = promisify(execFile);
 const suite = join(checkout, 'test/mcp/node_modules/@modelcontextprotocol/conformance/dist/index.js');

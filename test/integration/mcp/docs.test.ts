@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type RpcBody, send } from '../../kit/assistant.ts';
-import { checkout, type Service } from '../../kit/service.ts';
-import { sharedService } from '../../kit/shared-service.ts';
+import { type RpcBody, send } from '../../kit/api/assistant.ts';
+import { checkout, type Service } from '../../kit/roles/service.ts';
+import { sharedService } from '../../kit/roles/shared-service.ts';
 
 const run = promisify(execFile);
 const read = (path: string) => readFile(join(checkout, path), 'utf8');

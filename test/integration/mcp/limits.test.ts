@@ -1,8 +1,8 @@
 /** What calls of assistants cost, and how they are refused: over HTTP, with a clock that a test moves. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { call, post, type RpcAnswer, refusalIn, send } from '../../kit/assistant.ts';
-import { DOT } from '../../kit/bytes.ts';
-import { convert, type Service, type Settings, startService } from '../../kit/service.ts';
+import { call, post, type RpcAnswer, refusalIn, send } from '../../kit/api/assistant.ts';
+import { DOT } from '../../kit/catalog/bytes.ts';
+import { convert, type Service, type Settings, startService } from '../../kit/roles/service.ts';
 
 const services: Service[] = [];
 let now = 0;

@@ -2,9 +2,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { asVersion, post, recording, send } from '../../kit/assistant.ts';
-import { type Service, startService } from '../../kit/service.ts';
-import { eventually, storedIn } from '../../kit/wire.ts';
+import { asVersion, post, recording, send } from '../../kit/api/assistant.ts';
+import { eventually, storedIn } from '../../kit/api/wire.ts';
+import { type Service, startService } from '../../kit/roles/service.ts';
 
 const MiB = 1 << 20;
 let service: Service;

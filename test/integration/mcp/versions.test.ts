@@ -1,9 +1,9 @@
 /** What each version of the protocol is answered with, request by request: one table over HTTP. */
 import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { asVersion, post, type RpcAnswer, send, VERSIONS, type Version } from '../../kit/assistant.ts';
-import { type Service, startService } from '../../kit/service.ts';
-import { raw } from '../../kit/wire.ts';
+import { asVersion, post, type RpcAnswer, send, VERSIONS, type Version } from '../../kit/api/assistant.ts';
+import { raw } from '../../kit/api/wire.ts';
+import { type Service, startService } from '../../kit/roles/service.ts';
 
 let service: Service;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Nats } from '../../../src/nats/connection.ts';
 import { hedgedAsker } from '../../../src/nats/requests.ts';
 import { Unavailable } from '../../../src/nats/unavailable.ts';
-import { type Servers, startNats } from '../../kit/nats.ts';
+import { type Servers, startNats } from '../../kit/nats/nats.ts';
 
 const SUBJECT = 'grant.image';
 const read = (text: string) => text;

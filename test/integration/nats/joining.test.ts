@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
 import { joinCluster } from '../../../src/roles/cluster/join.ts';
-import { type Servers, startNats } from '../../kit/nats.ts';
+import { type Servers, startNats } from '../../kit/nats/nats.ts';
 
 let servers: Servers;
 beforeEach(async () => {

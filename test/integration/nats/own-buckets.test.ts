@@ -16,7 +16,7 @@ import { egressSettings, fetchSettings } from '../../../src/fetch/settings.ts';
 import { openS3 } from '../../../src/objects/s3/store.ts';
 
 import { fetchingFor } from '../../../src/roles/process/fetch.ts';
-import { type Minio, type MinioSettings, startMinio } from '../../kit/minio.ts';
+import { type Minio, type MinioSettings, startMinio } from '../../kit/objects/minio.ts';
 
 const MOST = 64 << 20;
 

@@ -8,11 +8,11 @@ import { createInterface } from 'node:readline';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiPermissions, workerPermissions } from '../../../src/nats/permissions.ts';
-import { type Authority, authorityIn, type Identity } from '../../kit/certificates.ts';
-import { type Minio, startMinio } from '../../kit/minio.ts';
-import { anOperator } from '../../kit/nats-accounts.ts';
-import { checkout, convert, endProcess, type Starting, spawnService } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { type Authority, authorityIn, type Identity } from '../../kit/nats/certificates.ts';
+import { type Minio, startMinio } from '../../kit/objects/minio.ts';
+import { checkout, convert, endProcess, type Starting, spawnService } from '../../kit/roles/service.ts';
+import { anOperator } from './nats-accounts.ts';
 
 let home: string;
 let authority: Authority;

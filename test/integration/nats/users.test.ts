@@ -11,9 +11,9 @@ import { inboxOf } from '../../../src/nats/permissions.ts';
 import { declarePool, ensureRegistry, readPools } from '../../../src/pools/nats/declarations.ts';
 import { ensurePool } from '../../../src/queue/nats/pool.ts';
 import { openQueue } from '../../../src/queue/nats/queue.ts';
-import { freePorts } from '../../kit/ports.ts';
-import { checkout } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { freePorts } from '../../kit/exec/ports.ts';
+import { checkout } from '../../kit/roles/service.ts';
 
 const run = promisify(execFile);
 const command = (...args: string[]) => run(join(checkout, 'scripts/filemill'), ['nats-users', ...args], { timeout: 60_000 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { filesOf, findings, nothingOdd, pageGround, saved, start, untilStates, type Visit, visit } from '../../kit/browser.ts';
+import { filesOf, findings, nothingOdd, pageGround, saved, start, untilStates, type Visit, visit } from './browser.ts';
 
 const run = promisify(execFile);
 const ground = pageGround('download-all');

@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { findings, nothingOdd, pageGround, result, start, untilStates, visit } from '../../kit/browser.ts';
-import { unzip } from '../../kit/judges/text.ts';
+import { unzip } from '../../kit/judges/documents/text.ts';
+import { findings, nothingOdd, pageGround, result, start, untilStates, visit } from './browser.ts';
 
 const run = promisify(execFile);
 const ground = pageGround('example');

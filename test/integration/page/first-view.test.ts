@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { filesOf, nothingOdd, pageGround, start, untilStates, visit } from '../../kit/browser.ts';
-import { picture } from '../../kit/fixtures/photos.ts';
+import { picture } from '../../kit/fixtures/pictures/photos.ts';
+import { filesOf, nothingOdd, pageGround, start, untilStates, visit } from './browser.ts';
 
 const ground = pageGround('first-view');
 

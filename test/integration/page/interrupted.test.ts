@@ -6,10 +6,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { filesOf, nothingOdd, pageGround, result, saved, start, untilStates, visit } from '../../kit/browser.ts';
-import { picture } from '../../kit/fixtures/photos.ts';
-import { freePort } from '../../kit/ports.ts';
-import { endProcess, startProcess } from '../../kit/service.ts';
+import { freePort } from '../../kit/exec/ports.ts';
+import { picture } from '../../kit/fixtures/pictures/photos.ts';
+import { endProcess, startProcess } from '../../kit/roles/service.ts';
+import { filesOf, nothingOdd, pageGround, result, saved, start, untilStates, visit } from './browser.ts';
 
 const run = promisify(execFile);
 const MB = 1_000_000;

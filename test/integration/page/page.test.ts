@@ -6,10 +6,10 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { filesOf, findings, nothingOdd, pageGround, saved, start, untilStates, visit } from '../../kit/browser.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { picture } from '../../kit/fixtures/photos.ts';
-import { checkout, type Service, startService } from '../../kit/service.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { picture } from '../../kit/fixtures/pictures/photos.ts';
+import { checkout, type Service, startService } from '../../kit/roles/service.ts';
+import { filesOf, findings, nothingOdd, pageGround, saved, start, untilStates, visit } from './browser.ts';
 
 const run = promisify(execFile);
 /** Its head, cut off. */

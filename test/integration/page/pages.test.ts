@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { filesOf, findings, LOOKS, nothingOdd, pageGround, result, start, untilStates, type Visit, visit } from '../../kit/browser.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { filesOf, findings, LOOKS, nothingOdd, pageGround, result, start, untilStates, type Visit, visit } from './browser.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, type Settings, startService } from '../../kit/service.ts';
+import { type Service, type Settings, startService } from '../../kit/roles/service.ts';
 
 const HTML = { accept: 'text/html,application/xhtml+xml' };
 const services: Service[] = [];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { filesOf, findings, LOOKS, nothingOdd, pageGround, result, start, untilStates, type Visit, visit } from '../../kit/browser.ts';
+import { filesOf, findings, LOOKS, nothingOdd, pageGround, result, start, untilStates, type Visit, visit } from './browser.ts';
 
 const run = promisify(execFile);
 const FFMPEG = '/usr/bin/ffmpeg';

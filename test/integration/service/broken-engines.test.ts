@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { type Answer, checkout, convert, endProcess, type ServiceProcess, settled, startProcess } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { type Answer, checkout, convert, endProcess, type ServiceProcess, settled, startProcess } from '../../kit/roles/service.ts';
 
 interface EngineSeen {
   readonly name: string;

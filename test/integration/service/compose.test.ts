@@ -16,10 +16,10 @@ import { VARIABLES } from '../../../src/config.ts';
 import { toolchainRow, toolchains, toolchainTable } from '../../../src/contracts/toolchains.ts';
 import { connectNats } from '../../../src/nats/connection.ts';
 import { inboxOf } from '../../../src/nats/permissions.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { freePort } from '../../kit/ports.ts';
-import { type Answer, checkout, convert, readAnswer, untilEnded } from '../../kit/service.ts';
-import { openWeb, type Web } from '../../kit/web.ts';
+import { openWeb, type Web } from '../../kit/api/web.ts';
+import { freePort } from '../../kit/exec/ports.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { type Answer, checkout, convert, readAnswer, untilEnded } from '../../kit/roles/service.ts';
 
 const run = promisify(execFile);
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
-import { processesOf } from '../../kit/left-behind.ts';
+import { processesOf } from '../../kit/exec/left-behind.ts';
 import {
   checkout,
   convert,
@@ -17,7 +17,7 @@ import {
   spawnService,
   startProcess,
   untilEnded,
-} from '../../kit/service.ts';
+} from '../../kit/roles/service.ts';
 
 const run = promisify(execFile);
 const root = await mkdtemp(join(tmpdir(), 'filemill-faults-'));
@@ -35,7 +35,7 @@ const picture = {
     .toBuffer(),
 };
 const table = { name: 'table.csv', bytes: Buffer.from('name,age\nAda,36\n') };
-const preload = `--import=${join(checkout, 'test/kit/faults.ts')}`;
+const preload = `--import=${join(checkout, 'test/kit/roles/faults.ts')}`;
 /** As many descriptors as a small machine gives, so that they can all be taken in a moment. */
 const command = ['prlimit', '--nofile=600:600', join(checkout, 'scripts/filemill'), 'local'];
 

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Nats } from '../../../src/nats/connection.ts';
 import { natsPresence } from '../../../src/worker/nats.ts';
 import { startPresence } from '../../../src/worker/presence.ts';
-import { type Cluster, startCluster } from '../../kit/cluster.ts';
-import { poolOf } from '../../kit/crew.ts';
-import { convert, type Service, startService } from '../../kit/service.ts';
-import { connectTo, END, eventually, FORM, field, file, fileHead, objectsIn, raw, storedIn } from '../../kit/wire.ts';
+import { connectTo, END, eventually, FORM, field, file, fileHead, objectsIn, raw, storedIn } from '../../kit/api/wire.ts';
+import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
+import { poolOf } from '../../kit/roles/crew.ts';
+import { convert, type Service, startService } from '../../kit/roles/service.ts';
 
 const DOT = { name: 'a.gif', bytes: Buffer.from('R0lGODlhAQABAIAAAAUEBAAAACwAAAAAAQABAAACAkQBADs=', 'base64') };
 /** What a client says that it will send, bytes. */

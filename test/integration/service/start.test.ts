@@ -12,8 +12,8 @@ import type { JobRecord } from '../../../src/jobs/record.ts';
 import { openJobs } from '../../../src/jobs/sqlite/jobs.ts';
 import { openQueue } from '../../../src/queue/sqlite.ts';
 import { anOrder, aRecord } from '../../conformance/samples.ts';
-import { fixtures } from '../../kit/fixtures/documents.ts';
-import { processesOf } from '../../kit/left-behind.ts';
+import { processesOf } from '../../kit/exec/left-behind.ts';
+import { fixtures } from '../../kit/fixtures/documents/documents.ts';
 import {
   checkout,
   convert,
@@ -24,7 +24,7 @@ import {
   spawnService,
   startProcess,
   untilEnded,
-} from '../../kit/service.ts';
+} from '../../kit/roles/service.ts';
 
 const run = promisify(execFile);
 const root = await mkdtemp(join(tmpdir(), 'filemill-start-'));

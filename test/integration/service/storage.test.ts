@@ -1,7 +1,7 @@
 /** A disk that fills: new work is refused before it is full, what is there goes on, and health and metrics say why. */
 import { afterEach, expect, it } from 'vitest';
-import { freePorts } from '../../kit/ports.ts';
-import { convert, readAnswer, type Service, startService, untilEnded } from '../../kit/service.ts';
+import { freePorts } from '../../kit/exec/ports.ts';
+import { convert, readAnswer, type Service, startService, untilEnded } from '../../kit/roles/service.ts';
 
 let service: Service | undefined;
 afterEach(() => service?.stop());

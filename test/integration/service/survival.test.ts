@@ -12,11 +12,11 @@ import { openJobs } from '../../../src/jobs/sqlite/jobs.ts';
 import { outputKey } from '../../../src/objects/keys.ts';
 import { within } from '../../../src/streams/deadline.ts';
 import { collect } from '../../conformance/samples.ts';
-import { seeded } from '../../kit/bytes.ts';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { filesBelow, processesOf } from '../../kit/left-behind.ts';
-import { rounds } from '../../kit/rounds.ts';
-import { checkout, convert, endProcess, spawnService, startProcess, untilEnded } from '../../kit/service.ts';
+import { seeded } from '../../kit/catalog/bytes.ts';
+import { filesBelow, processesOf } from '../../kit/exec/left-behind.ts';
+import { rounds } from '../../kit/exec/rounds.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { checkout, convert, endProcess, spawnService, startProcess, untilEnded } from '../../kit/roles/service.ts';
 
 const run = promisify(execFile);
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
@@ -126,7 +126,7 @@ describe(`a server that is killed ${AIMED.length + BLIND.length} times (SEED=${s
     for (let left = rounds.length; left > 0; left--) {
       const [kill] = rounds.splice(upTo(left), 1);
       const aimed = typeof kill === 'string';
-      const hook = `--import ${join(checkout, 'test/kit/kill-at.ts')}`;
+      const hook = `--import ${join(checkout, 'test/kit/roles/kill-at.ts')}`;
       const { child, lines, serving, ended } = await spawnService(
         dataDir,
         settings,

@@ -1,7 +1,7 @@
 /** The service on one machine while its only worker cannot work: new work is refused with the advice to come again. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { convert, type Service, startService } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { convert, type Service, startService } from '../../kit/roles/service.ts';
 
 let service: Service;
 beforeAll(async () => {

@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { checkout, convertTo, endProcess, readAnswer, type ServiceProcess, startProcess } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { checkout, convertTo, endProcess, readAnswer, type ServiceProcess, startProcess } from '../../kit/roles/service.ts';
 
 const run = promisify(execFile);
 const LIMIT_MS = 60_000;
@@ -95,7 +95,7 @@ it('the backend passes the suite of its family', async () => {
 });
 
 it('the toolchain has all that is compared with its row', async () => {
-  const { stdout } = await run('vitest', ['run', 'test/unit/toolchains.test.ts'], {
+  const { stdout } = await run('vitest', ['run', 'test/unit/contracts/toolchains.test.ts'], {
     cwd: root,
     timeout: LIMIT_MS,
     env: { ...process.env, NO_COLOR: '1' },

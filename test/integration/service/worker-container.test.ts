@@ -8,11 +8,11 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ToolchainPool } from '../../../src/contracts/kubernetes/toolchain-pool.ts';
 import { templateOf } from '../../../src/controller/pools/apply/template.ts';
-import { type Cluster, startCluster } from '../../kit/cluster.ts';
-import { containerCommand, type PodSpec } from '../../kit/container.ts';
-import { fixtures } from '../../kit/fixtures/documents.ts';
-import { convertTo, type Starting, spawnService } from '../../kit/service.ts';
-import { eventually } from '../../kit/wire.ts';
+import { eventually } from '../../kit/api/wire.ts';
+import { fixtures } from '../../kit/fixtures/documents/documents.ts';
+import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
+import { convertTo, type Starting, spawnService } from '../../kit/roles/service.ts';
+import { containerCommand, type PodSpec } from './container.ts';
 
 const run = promisify(execFile);
 /** Who is not root cannot make another root. */

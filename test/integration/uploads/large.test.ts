@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Upload } from 'tus-js-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { convert, endProcess, readAnswer, type ServiceProcess, startProcess, untilEnded } from '../../kit/service.ts';
-import { waveHead } from '../../kit/wave.ts';
-import { connectTo, eventually, objectsIn } from '../../kit/wire.ts';
+import { connectTo, eventually, objectsIn } from '../../kit/api/wire.ts';
+import { waveHead } from '../../kit/catalog/wave.ts';
+import { convert, endProcess, readAnswer, type ServiceProcess, startProcess, untilEnded } from '../../kit/roles/service.ts';
 
 const run = promisify(execFile);
 const MAX = 209_715_200;

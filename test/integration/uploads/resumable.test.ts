@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { pdf } from '../../kit/fixtures/pdf.ts';
-import { unzip } from '../../kit/judges/text.ts';
-import { type ErrorBody, type JobBody, type Service, startService, untilEnded } from '../../kit/service.ts';
-import { connectTo, eventually, objectsIn, raw } from '../../kit/wire.ts';
+import { connectTo, eventually, objectsIn, raw } from '../../kit/api/wire.ts';
+import { pdf } from '../../kit/fixtures/documents/pdf.ts';
+import { unzip } from '../../kit/judges/documents/text.ts';
+import { type ErrorBody, type JobBody, type Service, startService, untilEnded } from '../../kit/roles/service.ts';
 
 const HOUR = 3_600_000;
 const TABLE = 'name,size\nkestrel,7\nmerlin,5\n';

@@ -8,8 +8,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { convert, endProcess, readAnswer, type Service, type ServiceProcess, startProcess, startService } from '../../kit/service.ts';
-import { waveHead } from '../../kit/wave.ts';
 import {
   BOUNDARY,
   connectTo,
@@ -24,7 +22,9 @@ import {
   raw,
   rawForm,
   storedIn,
-} from '../../kit/wire.ts';
+} from '../../kit/api/wire.ts';
+import { waveHead } from '../../kit/catalog/wave.ts';
+import { convert, endProcess, readAnswer, type Service, type ServiceProcess, startProcess, startService } from '../../kit/roles/service.ts';
 
 const run = promisify(execFile);
 const MAX = 209_715_200;

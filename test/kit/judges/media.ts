@@ -2,8 +2,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { formatOf } from '../../../src/catalog/formats.ts';
-import { CELLS, PHASE_SECONDS, PITCHES, phaseOf, type Scene, sceneOf } from '../scene.ts';
-import { expectGrid } from './grid.ts';
+import { CELLS, PHASE_SECONDS, PITCHES, phaseOf, type Scene, sceneOf } from '../catalog/scene.ts';
+import { expectGrid } from './pictures/grid.ts';
 import { remembered } from './remembered.ts';
 
 const run = promisify(execFile);

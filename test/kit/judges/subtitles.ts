@@ -1,8 +1,8 @@
 /** Whether a file of subtitles says what its seed says, each cue at its time. */
 import { readFile } from 'node:fs/promises';
 import { expect } from 'vitest';
-import { type Cue, clock, cuesOf } from '../fixtures/subtitles.ts';
-import { expectWellFormed } from './text.ts';
+import { type Cue, clock, cuesOf } from '../fixtures/media/subtitles.ts';
+import { expectWellFormed } from './documents/text.ts';
 
 const TAGS = '(?:<[^>]*>|\\{[^}]*\\})*';
 /** How a cue's times and its text stand in a file of each format, one after the other. */

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { Failure, fileTooLarge } from '../../../errors.ts';
-import type { Client } from '../../../limits/client.ts';
+import type { Client } from '../../../limits/clients/client.ts';
 import { readBlocks } from '../../http/blocks.ts';
 import { JsonBudget } from '../../http/json-budget.ts';
 import type { ApiSettings } from '../../settings.ts';

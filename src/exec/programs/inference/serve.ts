@@ -3,7 +3,7 @@
  * models that it has loaded. A request is a line of JSON, {"args":[…]}; the answers are `exec/residents/messages.ts`'.
  */
 import { createInterface } from 'node:readline';
-import { answerFrom, answering, type Told } from '../values/answer.ts';
+import { answerFrom, answering, type Told } from '../process/answer.ts';
 import { ownArguments } from './arguments.ts';
 import { takeRefusal } from './session.ts';
 

@@ -1,0 +1,65 @@
+/** The streams of a recording, from the inspection to the plans. */
+import type { Facts } from '../../../engine.ts';
+
+export interface Common {
+  /** Its index in the file, for `-map 0:<index>`. */
+  readonly index: number;
+  readonly codec: string;
+}
+
+export interface VideoStream extends Common {
+  /** How they are stored, as FFmpeg names it. */
+  readonly pixels: string;
+  /** Pixels as stored. */
+  readonly width: number;
+  readonly height: number;
+  /** Frames per second, 0 if unknown. */
+  readonly fps: number;
+  /** For an animation: how many seconds each frame is shown, and the frames per second at which each has its time, unless they are too many. */
+  readonly shown?: { readonly times: readonly number[]; readonly rate: number };
+  readonly rotated: boolean;
+  /** It is displayed rotated by 90 or 270 degrees. */
+  readonly upended: boolean;
+  /** Width of a pixel over its height, 1 if unknown. */
+  readonly aspect: number;
+  /** Frames are stored in another order than they are displayed. */
+  readonly reordered: boolean;
+  /** Seconds of this stream alone; undefined if the file does not state it. */
+  readonly seconds: number | undefined;
+}
+
+export interface AudioStream extends Common {
+  readonly rate: number;
+  readonly channels: number;
+  /** Significant bits per sample; 16 for lossy codecs. */
+  readonly bits: number;
+  readonly float: boolean;
+  /** kbit/s; undefined if the file does not state it. */
+  readonly bitrate: number | undefined;
+}
+
+export interface MediaFacts {
+  /** Seconds; undefined if the file does not state it. */
+  readonly duration: number | undefined;
+  readonly video: readonly VideoStream[];
+  readonly audio: readonly AudioStream[];
+  readonly subtitles: readonly Common[];
+  readonly covers: readonly Common[];
+  /** Streams of other kinds: timecodes, attachments. */
+  readonly others: number;
+  /** Attached files, such as fonts of subtitles; `others` counts them too. */
+  readonly attachments: readonly Common[];
+}
+
+export const mediaOf = (facts: Facts): MediaFacts => (facts['media'] as MediaFacts | undefined) ?? NOTHING;
+
+const NOTHING: MediaFacts = { duration: undefined, video: [], audio: [], subtitles: [], covers: [], others: 0, attachments: [] };
+
+/** The displayed size in square pixels. */
+export function shownSize({ width, height, aspect, upended }: VideoStream): { readonly width: number; readonly height: number } {
+  const wide = Math.max(1, Math.round(width * aspect));
+  return upended ? { width: height, height: wide } : { width: wide, height };
+}
+
+/** Width of a pixel over its height once the picture is upright, as FFmpeg's filters receive it. */
+export const uprightAspect = ({ aspect, upended }: VideoStream): number => (upended ? 1 / aspect : aspect);

@@ -1,0 +1,28 @@
+/** Poppler's pdftohtml: the text of a PDF as one HTML page, with each line at its position. */
+import type { Engine } from '../../engine.ts';
+import { PDF } from '../../known-good.ts';
+import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../../planning/documents/pdf.ts';
+
+export const engine: Engine = {
+  id: 'pdftohtml',
+  name: 'Poppler',
+  role: 'pdf',
+  toolchains: ['pdf', 'office'],
+  binaries: {
+    pdftohtml: { at: ['/usr/bin/pdftohtml'], version: { args: ['-v'], pattern: /version (\d+\.\d+)/ } },
+    pdfinfo: PDFINFO,
+    qpdf: QPDF,
+  },
+  // Too low for chains: lines are positioned by coordinates, which no other format supports.
+  conversions: [{ source: 'pdf', target: 'html', rank: 45, loses: ['pictures', 'paragraphs and tables as such'] }],
+  trials: [{ file: PDF, target: 'html' }],
+  options: () => ['pages', 'password'],
+  inspect: countPages,
+  plan: (task) => {
+    const { steps, path, warnings } = openPdf(task);
+    // `-s`: one file for all pages; `-i`: without pictures, which would be separate files.
+    const args = ['-s', '-i', '-noframes', '-enc', 'UTF-8', '-q', path, `${task.output}/document.html`];
+    return { steps: [...steps, { run: 'pdftohtml', args }], warnings };
+  },
+  explain: explainPdf,
+};

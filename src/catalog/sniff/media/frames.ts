@@ -1,0 +1,117 @@
+/** Raw streams of audio frames (MPEG layers II and III, ADTS, AC-3). A sync word is short, so several frames must follow each other. */
+import { has, u8, u16be } from '../../looks/bytes.ts';
+import type { Detected, Sample } from '../../looks/sample.ts';
+import { asFormat } from '../verdict.ts';
+
+/** The frame at an offset, with its length in bytes; undefined if there is none. */
+type Frame = { readonly format: string; readonly length: number } | undefined;
+
+/** kbit/s by the index in the header: MPEG-1 layers II and III, and MPEG-2 and 2.5 for both (ISO 11172-3, 13818-3). */
+const RATES = {
+  mp2: [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],
+  mp3: [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
+  low: [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
+} as const;
+const HERTZ = [44_100, 48_000, 32_000] as const;
+/** kbit/s of AC-3 by half the frame size code (ATSC A/52, table 5.18). */
+const AC3_RATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640] as const;
+const AC3_HERTZ = [48_000, 44_100, 32_000] as const;
+
+/** Frames in a row that are required: where a frame should begin, and after a search. */
+const IN_PLACE = 2;
+const SEARCHED = 4;
+
+export function frames({ head, tail, size }: Sample): Detected | undefined {
+  const start = pastTag(head);
+  if (start >= head.length && start < size && has(head, 0, 'ID3')) return searched(tail);
+  const audio = pastZeros(head, start);
+  if (has(head, audio, 'fLaC') && audio > 0) return asFormat('flac');
+  const found = chain(head, audio, IN_PLACE, size <= head.length);
+  // Some taggers add padding that the tag's size does not include.
+  return found ?? (start > 0 ? searched(head.subarray(audio)) : undefined);
+}
+
+/** Skips ID3v2 tags, whose size is four times seven bits. A tag may repeat, and may contain a cover larger than the head. */
+function pastTag(head: Uint8Array): number {
+  let at = 0;
+  while (has(head, at, 'ID3')) {
+    const size = [6, 7, 8, 9].reduce((sum, i) => sum * 128 + (u8(head, at + i) & 0x7f), 0);
+    if (head.length < at + 10) break;
+    at += 10 + size + ((u8(head, at + 5) & 0x10) !== 0 ? 10 : 0);
+  }
+  return at;
+}
+
+function pastZeros(head: Uint8Array, from: number): number {
+  let at = from;
+  while (head[at] === 0) at++;
+  // Without a tag, a file that begins with zeros is no audio.
+  return from === 0 ? 0 : at;
+}
+
+function searched(bytes: Uint8Array): Detected | undefined {
+  for (let at = 0; at < bytes.length; at++) {
+    const found = chain(bytes, at, SEARCHED, false);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** @param ends whether the bytes end at the end of the file, where fewer frames suffice */
+function chain(bytes: Uint8Array, from: number, wanted: number, ends: boolean): Detected | undefined {
+  const first = frameAt(bytes, from);
+  if (first === undefined) return undefined;
+  let at = from + first.length;
+  for (let seen = 1; seen < wanted; seen++) {
+    // After the last frame comes nothing, or an ID3v1 tag.
+    if (ends && (at === bytes.length || has(bytes, at, 'TAG'))) break;
+    const next = frameAt(bytes, at);
+    if (next?.format !== first.format) return undefined;
+    at += next.length;
+  }
+  return asFormat(first.format);
+}
+
+const frameAt = (bytes: Uint8Array, at: number): Frame => {
+  const sync = u16be(bytes, at);
+  if (sync === 0x0b77) return dolby(bytes, at);
+  if ((sync & 0xfff6) === 0xfff0) return adts(bytes, at);
+  return (sync & 0xffe0) === 0xffe0 ? mpeg(bytes, at) : undefined;
+};
+
+function mpeg(bytes: Uint8Array, at: number): Frame {
+  const version = (u8(bytes, at + 1) >> 3) & 3;
+  const layer = (u8(bytes, at + 1) >> 1) & 3;
+  const flags = u8(bytes, at + 2);
+  const name = layer === 2 ? 'mp2' : layer === 1 ? 'mp3' : undefined;
+  if (name === undefined || version === 1) return undefined;
+  const rate = RATES[version === 3 ? name : 'low'][flags >> 4];
+  const hertz = HERTZ[(flags >> 2) & 3];
+  // "Free" bit rates give no length; no encoder writes them.
+  if (!rate || hertz === undefined) return undefined;
+  const samples = name === 'mp3' && version !== 3 ? 576 : 1152;
+  return {
+    format: name,
+    length: Math.floor((samples * 125 * rate) / (hertz / { 3: 1, 2: 2, 0: 4 }[version as 0 | 2 | 3])) + ((flags >> 1) & 1),
+  };
+}
+
+/** ISO 13818-7: the length includes the header. */
+function adts(bytes: Uint8Array, at: number): Frame {
+  const length = ((u8(bytes, at + 3) & 3) << 11) | (u8(bytes, at + 4) << 3) | (u8(bytes, at + 5) >> 5);
+  const rateIndex = (u8(bytes, at + 2) >> 2) & 15;
+  return length >= 7 && rateIndex < 13 ? { format: 'aac', length } : undefined;
+}
+
+/** ATSC A/52: AC-3, and with a higher bit stream id Enhanced AC-3 (annex E). */
+function dolby(bytes: Uint8Array, at: number): Frame {
+  const id = u8(bytes, at + 5) >> 3;
+  if (id > 10 && id <= 16) return { format: 'eac3', length: ((u16be(bytes, at + 2) & 0x7ff) + 1) * 2 };
+  const code = u8(bytes, at + 4);
+  const rate = AC3_RATES[(code & 0x3f) >> 1];
+  const hertz = AC3_HERTZ[code >> 6];
+  if (!(id <= 10) || rate === undefined || hertz === undefined) return undefined;
+  // 1536 samples a frame, in words of two bytes; at 44.1 kHz an odd code is one word longer.
+  const words = Math.floor((96_000 * rate) / hertz) + (hertz === 44_100 ? code & 1 : 0);
+  return { format: 'ac3', length: words * 2 };
+}

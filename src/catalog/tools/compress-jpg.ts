@@ -1,6 +1,0 @@
-/** A JPEG in fewer bytes. */
-
-import type { Tool } from '../tool.ts';
-import { compression } from '../tool-families/picture.ts';
-
-export const tool: Tool = compression('compress-jpg', 'Makes a JPEG smaller, never larger.', ['jpg']);

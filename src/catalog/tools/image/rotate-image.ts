@@ -1,0 +1,16 @@
+/** A picture turned by quarters, or mirrored. */
+import { z } from 'zod';
+import { optionSchemas } from '../../options/options.ts';
+import { ONE_FILE, type Tool } from '../../tool.ts';
+import { PICTURES, sameFormat } from '../../tool-families/picture.ts';
+
+export const tool: Tool = {
+  slug: 'rotate-image',
+  summary: 'Turns a picture clockwise by 90, 180 or 270 degrees, or mirrors it left-right or top-bottom.',
+  family: 'image',
+  accepts: PICTURES,
+  files: ONE_FILE,
+  input: z.object({ img_rotate: optionSchemas.img_rotate }),
+  example: { img_rotate: '90' },
+  work: { convert: (source, input) => ({ target: sameFormat(source), options: input }) },
+};

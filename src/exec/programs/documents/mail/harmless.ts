@@ -1,0 +1,122 @@
+/** A tree of HTML made to run and load nothing, with the parts of its file that it shows inside. */
+import { html, type DefaultTreeAdapterTypes as Tree, defaultTreeAdapter as tree } from 'parse5';
+import { beyond } from '../../data/values/value.ts';
+import { type StyleParts, styled } from './styles.ts';
+
+/** Elements in elements: parse5 writes them by recursion. */
+const MOST_LEVELS = 500;
+/** What runs, loads, or changes what the rest of the page means. */
+const DROPPED: ReadonlySet<string> = new Set([
+  ...['script', 'noscript', 'iframe', 'frame', 'frameset', 'object', 'embed', 'applet', 'base', 'link', 'meta', 'title', 'template'],
+  ...['audio', 'video', 'source', 'track', 'set', 'animate', 'animatemotion', 'animatetransform'],
+  // Written as they stand, they could end elsewhere when they are read again; the last two change what is HTML in a formula.
+  ...['plaintext', 'xmp', 'noembed', 'noframes', 'mglyph', 'malignmark'],
+]);
+/** Elements of SVG whose `href` means what a picture's `src` means in HTML. */
+const DRAWN: ReadonlySet<string> = new Set(['image', 'feimage']);
+
+/** What a page can refer to in its own file. */
+export interface Parts extends StyleParts {
+  /** @returns where a link leads outside the page */
+  readonly link: (reference: string) => string;
+}
+
+export const isElement = (node: Tree.Node): node is Tree.Element => 'tagName' in node;
+
+export const attributeOf = ({ attrs }: Tree.Element, name: string): string => attrs.find((each) => each.name === name)?.value ?? '';
+
+export const isDropped = ({ tagName, namespaceURI }: Tree.Element): boolean =>
+  DROPPED.has(tagName.toLowerCase()) || (tagName === 'textarea' && namespaceURI !== html.NS.HTML);
+
+/** Each node after its parent, without recursion: the nodes that a parent has when the walk goes on. @throws Unfit where they are too deep in each other */
+export function* nodesBelow(top: Tree.ParentNode): Generator<{ readonly node: Tree.ChildNode; readonly depth: number }> {
+  const stack = top.childNodes.map((node) => ({ node, depth: 1 })).reverse();
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { node, depth } = next;
+    if (depth > MOST_LEVELS) throw beyond('elements in each other', MOST_LEVELS);
+    yield next;
+    if (isElement(node))
+      for (let i = node.childNodes.length - 1; i >= 0; i--) stack.push({ node: node.childNodes[i] as Tree.ChildNode, depth: depth + 1 });
+  }
+}
+
+export function makeHarmless(top: Tree.ParentNode, parts: Parts): void {
+  keepHarmless(top, parts);
+  for (const { node } of nodesBelow(top)) if (isElement(node)) keepHarmless(node, parts);
+}
+
+/** All of its children at once: to detach one looks through the others. */
+function keepHarmless(parent: Tree.ParentNode, parts: Parts): void {
+  parent.childNodes = parent.childNodes.flatMap((node) => harmlessNode(node, parts));
+  for (const node of parent.childNodes) node.parentNode = parent;
+}
+
+function harmlessNode(node: Tree.ChildNode, parts: Parts): readonly Tree.ChildNode[] {
+  // Some were programs for old browsers.
+  if (node.nodeName === '#comment') return [];
+  if (!isElement(node)) return [node];
+  if (node.tagName === 'template') openShadow(node);
+  if (node.tagName === 'link') return sheetOf(node, parts);
+  if (isDropped(node)) return [];
+  node.attrs = node.attrs.flatMap((attribute) => harmless(node.tagName, attribute, parts));
+  if (node.tagName === 'style') setStyles(node, styled(innerText(node), parts));
+  return [node];
+}
+
+/** The inside of an element with a shadow tree becomes a part of the page, without its own styles, as browsers write it (HTML, 4.12.3). */
+function openShadow(element: Tree.Element): void {
+  if (element.namespaceURI !== html.NS.HTML) return;
+  if (attributeOf(element, 'shadowmode') === '' && attributeOf(element, 'shadowrootmode') === '') return;
+  element.childNodes = tree.getTemplateContent(element as Tree.Template).childNodes;
+  [element.tagName, element.nodeName] = ['div', 'div'];
+  dropStyles(element);
+  for (const { node } of nodesBelow(element)) if (isElement(node)) dropStyles(node);
+}
+
+function dropStyles(parent: Tree.Element): void {
+  parent.childNodes = parent.childNodes.filter(({ nodeName }) => nodeName !== 'link' && nodeName !== 'style');
+}
+
+export const innerText = ({ childNodes }: Tree.Element): string =>
+  childNodes.map((node) => (node.nodeName === '#text' ? (node as Tree.TextNode).value : '')).join('');
+
+/** The style sheet that a link refers to, in its place. */
+function sheetOf(link: Tree.Element, parts: Parts): readonly Tree.Element[] {
+  if (link.namespaceURI !== html.NS.HTML) return [];
+  const kinds = attributeOf(link, 'rel').slice(0, 100).toLowerCase().split(/\s+/);
+  const isSheet = kinds.includes('stylesheet') && !kinds.includes('alternate');
+  const css = isSheet ? parts.sheet(attributeOf(link, 'href')) : undefined;
+  if (css === undefined) return [];
+  const style = tree.createElement(
+    'style',
+    html.NS.HTML,
+    link.attrs.filter(({ name }) => name === 'media'),
+  );
+  setStyles(style, css);
+  return [style];
+}
+
+/** What a style sheet says is written as it stands: a tag in it could end the element, or be one. CSS ignores `<!--` (CSS Syntax 3, 5.4.1). */
+function setStyles(style: Tree.Element, css: string): void {
+  style.childNodes = [];
+  tree.insertText(style, css.replaceAll('<!--', ' ').replace(/<(?=[a-z/!?])/gi, '\\3c '));
+}
+
+type Attribute = Tree.Element['attrs'][number];
+
+function harmless(element: string, attribute: Attribute, parts: Parts): readonly Attribute[] {
+  const { name, value } = attribute;
+  if (name.startsWith('on') || name === 'srcset' || name === 'ping') return [];
+  if (name === 'style') return [{ ...attribute, value: styled(value, parts) }];
+  // Browsers leave out white space.
+  const compact = value.replace(/[\0-\x20]+/g, '').slice(0, 200);
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(compact)?.[1]?.toLowerCase();
+  const isReference = name === 'href' || name === 'xlink:href';
+  const isPicture = name === 'src' || name === 'background' || (isReference && DRAWN.has(element.toLowerCase()));
+  if (!isPicture && (isReference || name === 'action' || name === 'formaction'))
+    return ['http', 'https', 'mailto', 'tel', undefined].includes(scheme) ? [{ ...attribute, value: parts.link(value) }] : [];
+  if (!isPicture) return [attribute];
+  const data = element === 'input' ? undefined : parts.picture(value);
+  if (data !== undefined) return [{ ...attribute, value: data }];
+  return scheme === 'cid' || (isReference && scheme !== 'data') ? [] : [attribute];
+}

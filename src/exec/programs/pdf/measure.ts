@@ -1,0 +1,62 @@
+/**
+ * Measures a PDF before anything is drawn: a kilobyte can declare pictures and pages that take minutes and gigabytes to decode.
+ *
+ *   measure.ts INPUT.pdf [PASSWORD-FILE]
+ *
+ * Prints the output of pdfinfo, then one line of JSON: `{"units", "largest", "total", "forms", "bytes"}`. `units` has the `UserUnit` of each page,
+ * by page number, if it is not 1 (ISO 32000-1, table 30); `largest` and `total` are the declared pixels of the largest picture and of all together;
+ * `forms` is how often forms are drawn, and `bytes` how much content is carried out for that. No picture is decoded: sizes are in dictionaries and
+ * in the first bytes of streams. If a command fails, exits with its status.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { MAX_PAGES } from '../../../catalog/bounds.ts';
+import { type Drawn, drawnBy } from './measure/forms.ts';
+import { type Content, listObjects, type PdfListing, type Stream } from './measure/objects.ts';
+import { pixelsOf } from './measure/pictures.ts';
+import { decrypt, dumpStreams, type Pdf, run } from './measure/qpdf.ts';
+
+/** Content that is looked through for forms, as stored: a file that has more has earned more time by its size. */
+const MOST_CONTENT_BYTES = 4 << 20;
+
+async function main([input = '', passwordFile]: readonly string[]): Promise<void> {
+  const folder = mkdtempSync(`${process.cwd()}/measure-`);
+  process.once('exit', () => rmSync(folder, { recursive: true }));
+  const pdf: Pdf = { input: passwordFile === undefined ? input : decrypt(input, passwordFile, folder), folder };
+  // Before qpdf, which reports a missing password as a wrong one.
+  const info = `${folder}/pdfinfo.txt`;
+  run('pdfinfo', ['-f', '1', '-l', String(MAX_PAGES), pdf.input], { stdoutTo: info });
+  const { units, streams, ...drawing } = await listObjects(pdf);
+  const pixels = await measure(pdf, streams);
+  const drawn = count(pdf, drawing);
+  process.stdout.write(`${readFileSync(info, 'latin1')}\n${JSON.stringify({ units, ...pixels, ...drawn })}\n`, 'latin1');
+}
+
+function count(pdf: Pdf, { contents, pageContents }: Pick<PdfListing, 'contents' | 'pageContents'>): Drawn {
+  const read = new Map<string, Content>();
+  let left = MOST_CONTENT_BYTES;
+  for (const [name, content] of contents) {
+    left -= content.bytes;
+    if (left < 0) break;
+    read.set(name, content);
+  }
+  const objects = [...read.values()].map(({ object }) => object);
+  return drawnBy(read, pageContents, dumpStreams(pdf, objects, 'generalized'));
+}
+
+async function measure(pdf: Pdf, streams: readonly Stream[]): Promise<{ largest: number; total: number }> {
+  let largest = 0;
+  let total = 0;
+  const dumped = dumpStreams(
+    pdf,
+    streams.map(({ object }) => object),
+  );
+  for (const stream of streams) {
+    for (const pixels of await pixelsOf(stream, dumped(stream.object))) {
+      largest = Math.max(largest, pixels);
+      total += pixels;
+    }
+  }
+  return { largest, total };
+}
+
+await main(process.argv.slice(2));

@@ -1,0 +1,125 @@
+/**
+ * Runs OCR on the pages of a PDF that have no text layer, and leaves the others as they are.
+ *
+ *   scan.ts INPUT.pdf OUTPUT.(txt|pdf|tsv) SCRATCH LANGUAGE DPI UNIT
+ *
+ * UNIT is the largest `UserUnit` of any page: some versions of poppler apply it although pdfinfo's sizes do not include it.
+ * Text: the pages in order, each ended by a form feed. PDF: pages with text unchanged, the others as a picture with the text under it.
+ * TSV: the words of all pages and their places, in points, as `markdown.ts` reads them.
+ * A program and not a plan, since only extracting the text shows which pages need OCR.
+ * Prints `2 of 5` after each page. If a command fails, exits with its status.
+ */
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { MAX_PAGES, MAX_PIXELS } from '../../../catalog/bounds.ts';
+
+const POINTS_PER_INCH = 72;
+
+const [input = '', output = '', scratch = '', language = '', dpi = '', unit = '1'] = process.argv.slice(2);
+const sizes = pageSizes();
+const layer = textLayer();
+const pages = Array.from({ length: sizes.size }, (_, index) => index + 1);
+
+if (output.endsWith('.txt')) {
+  const texts = pages.map((page) => {
+    const text = hasText(page) ? layer[page - 1] : readFileSync(recognise(page, 'png', 'txt').path, 'utf8').replaceAll('\f', '');
+    report(page);
+    return `${text}\f`;
+  });
+  writeFileSync(output, texts.join(''));
+} else if (output.endsWith('.tsv')) {
+  const printed = printedWords();
+  const words = pages.map((page) => {
+    const rows = hasText(page) ? (printed.get(String(page)) ?? []) : seenWords(page);
+    report(page);
+    return rows.map((row) => `${row}\n`).join('');
+  });
+  writeFileSync(output, words.join(''));
+} else {
+  const parts = pages.flatMap((page) => {
+    const part = hasText(page) ? [input, String(page)] : [recognise(page, 'jpg', 'pdf').path, '1'];
+    report(page);
+    return part;
+  });
+  run('qpdf', ['--empty', '--pages', ...parts, '--', output], { succeeds: [0, 3] });
+}
+
+function hasText(page: number): boolean {
+  return (layer[page - 1] ?? '').trim() !== '';
+}
+
+function report(page: number): void {
+  process.stdout.write(`${page} of ${pages.length}\n`);
+}
+
+/** @returns text of each page */
+function textLayer(): string[] {
+  const file = `${scratch}/layer.txt`;
+  run('pdftotext', ['-enc', 'UTF-8', '-eol', 'unix', input, file]);
+  return readFileSync(file, 'utf8').split('\f');
+}
+
+/** @returns rows of pdftotext by page, the second column */
+function printedWords(): Map<string, string[]> {
+  const file = `${scratch}/words.tsv`;
+  run('pdftotext', ['-tsv', input, file]);
+  const rows = new Map<string, string[]>();
+  for (const row of readFileSync(file, 'utf8').split('\n')) {
+    const page = row.split('\t', 2)[1] ?? '';
+    const others = rows.get(page) ?? [];
+    others.push(row);
+    rows.set(page, others);
+  }
+  return rows;
+}
+
+/** @returns rows of Tesseract, whose places are in px of the picture */
+function seenWords(page: number): string[] {
+  const { path, resolution } = recognise(page, 'png', 'tsv');
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .map((row) => {
+      const columns = row.split('\t');
+      const box = columns.slice(6, 10).map((px) => String((Number(px) * POINTS_PER_INCH) / resolution));
+      return [columns[0], page, ...columns.slice(2, 6), ...box, ...columns.slice(10)].join('\t');
+    });
+}
+
+/** @returns points² of each page by its number */
+function pageSizes(): Map<number, number> {
+  const file = `${scratch}/pages.txt`;
+  run('pdfinfo', ['-f', '1', '-l', String(MAX_PAGES), input], { stdoutTo: file });
+  const found = readFileSync(file, 'utf8').matchAll(/^Page\s+(\d+) size:\s+([\d.e+]+) x ([\d.e+]+) pts/gm);
+  return new Map([...found].map(([, page, width, height]) => [Number(page), Number(width) * Number(height)]));
+}
+
+/** @returns path of the page's text, of its words, or of a PDF with its picture over its text; px per inch of the picture */
+function recognise(
+  page: number,
+  picture: 'png' | 'jpg',
+  kind: 'txt' | 'pdf' | 'tsv',
+): { readonly path: string; readonly resolution: number } {
+  const base = `${scratch}/scan-${page}`;
+  const most = (POINTS_PER_INCH * Math.sqrt(MAX_PIXELS / (sizes.get(page) ?? 1))) / Number(unit);
+  const resolution = Math.min(Number(dpi), Math.floor(most));
+  const format = picture === 'png' ? ['-png', '-gray'] : ['-jpeg', '-jpegopt', 'quality=85'];
+  const only = String(page);
+  run('pdftoppm', ['-cropbox', '-r', String(resolution), '-f', only, '-l', only, '-singlefile', ...format, input, base]);
+  run('tesseract', [`${base}.${picture}`, base, '-l', language, '--dpi', String(resolution), kind]);
+  rmSync(`${base}.${picture}`);
+  return { path: `${base}.${kind}`, resolution };
+}
+
+/** Uses files as standard streams: Node's pipes are sockets, which confined programs may not open. */
+function run(
+  program: string,
+  args: readonly string[],
+  { succeeds = [0], stdoutTo }: { succeeds?: number[]; stdoutTo?: string } = {},
+): void {
+  const stdout = stdoutTo === undefined ? 'ignore' : openSync(stdoutTo, 'w');
+  const env = { ...process.env, OMP_THREAD_LIMIT: '1' };
+  const { status, error } = spawnSync(`/usr/bin/${program}`, args, { stdio: ['ignore', stdout, 'inherit'], env });
+  if (typeof stdout === 'number') closeSync(stdout);
+  if (error !== undefined) throw error;
+  if (status === null || !succeeds.includes(status)) process.exit(status ?? 1);
+}

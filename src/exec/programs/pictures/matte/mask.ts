@@ -1,0 +1,79 @@
+/** What stands out in a picture, as a plane from 0 (background) to 1, by U²-Net (Qin and others, 2020), with edges that follow the picture's. */
+import { guided, resample } from '../planes/filters.ts';
+import { clamp, lumaOf, type Picture, type Plane, plane } from '../planes/picture.ts';
+import { loadModel } from './model.ts';
+
+/** Side of the model's input, px. */
+const SIDE = 320;
+/** Mean and deviation of ImageNet, by channel. */
+const MEAN = [0.485, 0.456, 0.406];
+const DEVIATION = [0.229, 0.224, 0.225];
+/** The model's last answer, which takes all others into account. */
+const OUTPUT = '1959';
+/** Below this, nothing is clear enough to be stretched. */
+const FAINT = 0.5;
+/** What the guided filter takes for an edge, of 1. */
+const EDGE = 0.03;
+/** A trace of the background that the filter leaves, and what it takes from the subject. */
+const HAZE = 0.06;
+
+export interface Mask {
+  readonly plane: Plane;
+  /** How sure the model is, from 0 to 1. */
+  readonly confidence: number;
+  /** Share of the picture that stands out. */
+  readonly share: number;
+}
+
+/** U²-Net, large or small: both have the same input and outputs. */
+export interface SubjectModel {
+  readonly folder: string;
+  readonly file: string;
+}
+
+export async function maskOf(picture: Picture, { folder, file }: SubjectModel): Promise<Mask> {
+  const run = await loadModel(folder, file, [OUTPUT]);
+  const [answer = new Float32Array()] = await run(inputOf(picture), [1, 3, SIDE, SIDE]);
+  const rough = stretched(answer);
+  const { width, height } = picture;
+  const whole = resample(plane(SIDE, SIDE, rough), width, height);
+  // As far as one pixel of the answer reaches in the picture, twice over.
+  const radius = Math.max(2, Math.round((2 * Math.max(width, height)) / SIDE));
+  const fine = guided(whole, lumaOf(picture), radius, EDGE);
+  const data = Float32Array.from(fine.data, (value) => clamp((value - HAZE) / (1 - 2 * HAZE)));
+  return { plane: plane(width, height, data), ...sureness(rough) };
+}
+
+function inputOf(picture: Picture): Float32Array {
+  const data = new Float32Array(3 * SIDE * SIDE);
+  const small = picture.colours.map((colour) => resample(colour, SIDE, SIDE).data);
+  const brightest = Math.max(
+    1e-6,
+    small.reduce((most, channel) => channel.reduce((a, b) => Math.max(a, b), most), 0),
+  );
+  for (let channel = 0; channel < 3; channel++) {
+    const from = small[Math.min(channel, small.length - 1)] as Float32Array;
+    for (let i = 0; i < SIDE * SIDE; i++)
+      data[channel * SIDE * SIDE + i] = ((from[i] as number) / brightest - (MEAN[channel] as number)) / (DEVIATION[channel] as number);
+  }
+  return data;
+}
+
+/** From 0 to 1, where something stands out at all. */
+function stretched(answer: Float32Array): Float32Array<ArrayBuffer> {
+  const [least, most] = answer.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [1, 0] as [number, number]);
+  // The same everywhere: all of it stands out, or nothing.
+  const isPlain = most < FAINT || most === least;
+  return Float32Array.from(answer, (value) => (isPlain ? value : (value - least) / (most - least)));
+}
+
+function sureness(mask: Float32Array): Pick<Mask, 'confidence' | 'share'> {
+  let [certain, shown, stands] = [0, 0, 0];
+  for (const value of mask) {
+    if (value > 0.5) stands++;
+    if (value < 0.05) continue;
+    shown++;
+    certain += Math.abs(2 * value - 1);
+  }
+  return { confidence: shown === 0 ? 0 : certain / shown, share: stands / mask.length };
+}
