@@ -361,6 +361,7 @@ describe('a ConversionJob', () => {
   });
 
   it('has a status that no write of its metadata changes', async () => {
+    await kubectl(...merge('cvj/report', { status: { phase: 'Running' } }, '--subresource=status'));
     await kubectl(...merge('cvj/report', { metadata: { labels: { team: 'none' } }, status: { phase: 'Complete' } }));
     expect(await json('cvj/report')).toMatchObject({ metadata: { labels: { team: 'none' } }, status: { phase: 'Running' } });
   });
