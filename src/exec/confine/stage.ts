@@ -18,7 +18,16 @@ export const LIBVIPS = `node_modules/@img/sharp-libvips-linux-${process.arch}/li
 export const PACKAGES = [
   ...['papaparse', 'smol-toml', 'yaml', 'chardet'],
   // E-mail, and the HTML in it.
-  ...['postal-mime', 'parse5', 'entities', '@kenjiuno/msgreader', '@kenjiuno/decompressrtf', 'rtf-stream-parser', 'safer-buffer'],
+  ...[
+    'postal-mime',
+    'parse5',
+    'entities',
+    '@csstools/css-tokenizer',
+    '@kenjiuno/msgreader',
+    '@kenjiuno/decompressrtf',
+    'rtf-stream-parser',
+    'safer-buffer',
+  ],
   // Web pages in the form of e-mail.
   ...['@zone-eu/mailsplit', 'libmime', 'libqp', 'libbase64', 'iconv-lite', 'encoding-japanese'],
   // Address cards and calendars.

@@ -68,6 +68,24 @@ describe('an e-mail', () => {
     expect(text).not.toMatch(/alert|<meta http-equiv=refresh|<xmp|<set|<animate/i);
   });
 
+  it('becomes a page of listed elements and attributes: of others only the text inside is left', async () => {
+    const drawing =
+      '<svg viewBox="0 0 1 1" onend="x"><path d="M0 0" fill="red"></path><foreignObject><p>label</p></foreignObject><handler>never</handler></svg>';
+    const { text } = await send(
+      'a.eml',
+      mixed(
+        page(
+          `<p align="left" fresh="1"><o:p onnew="x">office</o:p> <x-y data-a="1" aria-label="b" is="c">own</x-y></p><fencedframe src="https://evil.test/">later</fencedframe><img alt="c" longdesc="https://evil.test/" lowsrc="https://evil.test/">${drawing}<math><mi mathvariant="bold" actiontype="x">x</mi></math>`,
+        ),
+      ),
+      'html',
+    );
+    expect(text).toContain(
+      '<p align="left"><span>office</span> <x-y data-a="1" aria-label="b" is="c">own</x-y></p><span>later</span><img alt="c"><svg viewBox="0 0 1 1"><path d="M0 0" fill="red"></path><foreignObject><p>label</p></foreignObject></svg><math><mi mathvariant="bold">x</mi></math>',
+    );
+    expect(text).not.toMatch(/evil\.test|never/);
+  });
+
   it('keeps what old programs write around their styles', async () => {
     const { text } = await send('a.eml', mixed(page('<style><!-- p { color: red } --></style><p>x')), 'html');
     expect(text).toMatch(/<style>\s+p \{ color: red \} --><\/style>/);

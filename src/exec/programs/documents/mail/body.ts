@@ -1,6 +1,7 @@
 /** The text of a message, as HTML that runs and loads nothing. */
 import { html, parse, serialize, type DefaultTreeAdapterTypes as Tree, defaultTreeAdapter as tree } from 'parse5';
-import { isDropped, isElement, makeHarmless, nodesBelow } from './harmless.ts';
+import { fateOf } from './allowed.ts';
+import { isElement, makeHarmless, nodesBelow } from './harmless.ts';
 import type { MailedFile, Message } from './messages.ts';
 import { contentIdOf, isContentId, type PictureUrls } from './shown.ts';
 
@@ -73,7 +74,7 @@ export function wordsIn(top: Tree.ParentNode): string {
       words += isLeft && text.trim() !== '' ? `\n${text}` : text;
       isLeft &&= text.trim() === '';
     } else if (!isElement(node)) continue;
-    else if (isDropped(node) || node.tagName === 'style') node.childNodes = [];
+    else if (fateOf(node) === 'dropped' || node.tagName === 'style') node.childNodes = [];
     else if (node.tagName === 'br' || BLOCKS.has(node.tagName)) {
       words += '\n';
       isLeft = false;

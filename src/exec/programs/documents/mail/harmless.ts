@@ -1,17 +1,11 @@
-/** A tree of HTML made to run and load nothing, with the parts of its file that it shows inside. */
+/** A tree of HTML reduced to what runs and loads nothing (`allowed.ts`), with the parts of its file that it shows inside. */
 import { html, type DefaultTreeAdapterTypes as Tree, defaultTreeAdapter as tree } from 'parse5';
 import { beyond } from '../../data/values/value.ts';
+import { fateOf, mayHave } from './allowed.ts';
 import { type StyleParts, styled } from './styles.ts';
 
 /** Elements in elements: parse5 writes them by recursion. */
 const MOST_LEVELS = 500;
-/** What runs, loads, or changes what the rest of the page means. */
-const DROPPED: ReadonlySet<string> = new Set([
-  ...['script', 'noscript', 'iframe', 'frame', 'frameset', 'object', 'embed', 'applet', 'base', 'link', 'meta', 'title', 'template'],
-  ...['audio', 'video', 'source', 'track', 'set', 'animate', 'animatemotion', 'animatetransform'],
-  // Written as they stand, they could end elsewhere when they are read again; the last two change what is HTML in a formula.
-  ...['plaintext', 'xmp', 'noembed', 'noframes', 'mglyph', 'malignmark'],
-]);
 /** Elements of SVG whose `href` means what a picture's `src` means in HTML. */
 const DRAWN: ReadonlySet<string> = new Set(['image', 'feimage']);
 
@@ -24,9 +18,6 @@ export interface Parts extends StyleParts {
 export const isElement = (node: Tree.Node): node is Tree.Element => 'tagName' in node;
 
 export const attributeOf = ({ attrs }: Tree.Element, name: string): string => attrs.find((each) => each.name === name)?.value ?? '';
-
-export const isDropped = ({ tagName, namespaceURI }: Tree.Element): boolean =>
-  DROPPED.has(tagName.toLowerCase()) || (tagName === 'textarea' && namespaceURI !== html.NS.HTML);
 
 /** Each node after its parent, without recursion: the nodes that a parent has when the walk goes on. @throws Unfit where they are too deep in each other */
 export function* nodesBelow(top: Tree.ParentNode): Generator<{ readonly node: Tree.ChildNode; readonly depth: number }> {
@@ -57,8 +48,14 @@ function harmlessNode(node: Tree.ChildNode, parts: Parts): readonly Tree.ChildNo
   if (!isElement(node)) return [node];
   if (node.tagName === 'template') openShadow(node);
   if (node.tagName === 'link') return sheetOf(node, parts);
-  if (isDropped(node)) return [];
-  node.attrs = node.attrs.flatMap((attribute) => harmless(node.tagName, attribute, parts));
+  const fate = fateOf(node);
+  if (fate === 'dropped') return [];
+  if (fate === 'inside') {
+    // Parsers read both alike.
+    [node.tagName, node.nodeName] = ['span', 'span'];
+    node.attrs = [];
+  }
+  node.attrs = node.attrs.flatMap((attribute) => (mayHave(node, attribute) ? harmless(node.tagName, attribute, parts) : []));
   if (node.tagName === 'style') setStyles(node, styled(innerText(node), parts));
   return [node];
 }
@@ -106,7 +103,6 @@ type Attribute = Tree.Element['attrs'][number];
 
 function harmless(element: string, attribute: Attribute, parts: Parts): readonly Attribute[] {
   const { name, value } = attribute;
-  if (name.startsWith('on') || name === 'srcset' || name === 'ping') return [];
   if (name === 'style') return [{ ...attribute, value: styled(value, parts) }];
   // Browsers leave out white space.
   const compact = value.replace(/[\0-\x20]+/g, '').slice(0, 200);

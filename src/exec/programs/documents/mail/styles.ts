@@ -1,4 +1,5 @@
-/** Style sheets with the pictures and the sheets that they refer to inside (CSS Syntax 3, 4.3; CSS Values 4, 4.5; CSS Cascade 5, 2). */
+/** Style sheets with the pictures and the sheets that they refer to inside (CSS Values 4, 4.5; CSS Cascade 5, 2). */
+import { type CSSToken, TokenType, tokenizer } from '@csstools/css-tokenizer';
 
 /** What a style sheet can refer to in its own file. */
 export interface StyleParts {
@@ -14,36 +15,63 @@ interface Reference {
   readonly end: number;
 }
 
+type Next = () => CSSToken;
+
 /** References to what is not in the file stay, but for imports. */
 export function styled(css: string, { picture, sheet }: StyleParts): string {
-  const next = /\/\*|["']|url\(|@import\b/gi;
+  const next: Next = tokenizer({ css }).nextToken;
   let [result, from] = ['', 0];
-  for (let found = next.exec(css); found !== null; found = next.exec(css)) {
-    const [mark] = found;
-    if (mark === '/*' || mark === '"' || mark === "'") {
-      next.lastIndex = mark === '/*' ? endOfComment(css, found.index) : endOfString(css, found.index);
-      continue;
+  for (let token = next(); token[0] !== TokenType.EOF; ) {
+    const [type, , start] = token;
+    if (type === TokenType.AtKeyword && token[4].value.toLowerCase() === 'import') {
+      token = pastBlanks(next);
+      const reference = stringIn(token) ?? urlIn(token, next);
+      if (reference === undefined) continue;
+      const end = endOfStatement(next, css.length);
+      result += css.slice(from, start) + imported(sheet(reference.value), css.slice(reference.end, end));
+      from = end + 1;
+    } else {
+      const reference = urlIn(token, next);
+      const url = reference === undefined ? undefined : picture(reference.value);
+      if (reference !== undefined && url !== undefined) {
+        result += `${css.slice(from, start)}url("${url}")`;
+        from = reference.end;
+      }
     }
-    const isImport = mark.startsWith('@');
-    const reference = isImport ? importIn(css, next.lastIndex) : urlIn(css, next.lastIndex);
-    if (reference === undefined) {
-      if (isImport) continue;
-      // No end: neither has what follows.
-      break;
-    }
-    const { value, end } = reference;
-    const after = isImport ? endOfStatement(css, end) : end;
-    const text = isImport ? imported(sheet(value), css.slice(end, after)) : quoted(picture(value));
-    if (text !== undefined) {
-      result += css.slice(from, found.index) + text;
-      from = isImport ? after + 1 : after;
-    }
-    next.lastIndex = after;
+    token = next();
   }
   return result + css.slice(from);
 }
 
-const quoted = (url: string | undefined): string | undefined => (url === undefined ? undefined : `url("${url}")`);
+function pastBlanks(next: Next): CSSToken {
+  let token = next();
+  while (token[0] === TokenType.Whitespace || token[0] === TokenType.Comment) token = next();
+  return token;
+}
+
+function stringIn(token: CSSToken): Reference | undefined {
+  return token[0] === TokenType.String ? { value: token[4].value, end: token[3] + 1 } : undefined;
+}
+
+/** With a string in it, it is a function. */
+function urlIn(token: CSSToken, next: Next): Reference | undefined {
+  if (token[0] === TokenType.URL) return { value: token[4].value, end: token[3] + 1 };
+  if (token[0] !== TokenType.Function || token[4].value.toLowerCase() !== 'url') return undefined;
+  const string = stringIn(pastBlanks(next));
+  if (string === undefined) return undefined;
+  let end = string.end;
+  for (let inside = next(); inside[0] !== TokenType.EOF; inside = next()) {
+    end = inside[3] + 1;
+    if (inside[0] === TokenType.CloseParen) break;
+  }
+  return { value: string.value, end };
+}
+
+/** @returns the place of its semicolon, or of the end */
+function endOfStatement(next: Next, length: number): number {
+  for (let token = next(); token[0] !== TokenType.EOF; token = next()) if (token[0] === TokenType.Semicolon) return token[2];
+  return length;
+}
 
 /** In the place of the statement. @param prelude the conditions under which it counts: a layer, what a browser has to support, media queries */
 function imported(css: string | undefined, prelude: string): string {
@@ -67,68 +95,4 @@ function insideOf(text: string, from: number): Reference {
   let [at, open] = [from + 1, 1];
   for (; at < text.length && open > 0; at++) open += text.charAt(at) === '(' ? 1 : text.charAt(at) === ')' ? -1 : 0;
   return { value: text.slice(from + 1, at - 1), end: at };
-}
-
-/** A semicolon that is in no comment and no string, or the end. */
-function endOfStatement(css: string, from: number): number {
-  const next = /\/\*|["';]/g;
-  next.lastIndex = from;
-  for (let found = next.exec(css); found !== null; found = next.exec(css)) {
-    if (found[0] === ';') return found.index;
-    next.lastIndex = found[0] === '/*' ? endOfComment(css, found.index) : endOfString(css, found.index);
-  }
-  return css.length;
-}
-
-function importIn(css: string, from: number): Reference | undefined {
-  let start = skipBlanks(css, from);
-  while (css.startsWith('/*', start)) start = skipBlanks(css, endOfComment(css, start));
-  return css.slice(start, start + 4).toLowerCase() === 'url(' ? urlIn(css, start + 4) : stringIn(css, start);
-}
-
-/** @param from after the parenthesis */
-function urlIn(css: string, from: number): Reference | undefined {
-  const start = skipBlanks(css, from);
-  const string = stringIn(css, start);
-  const next = /\\[\s\S]|\)/g;
-  next.lastIndex = string?.end ?? start;
-  let found = next.exec(css);
-  while (found !== null && found[0] !== ')') found = next.exec(css);
-  if (found === null) return undefined;
-  return { value: string?.value ?? unescaped(css.slice(start, found.index)).trim(), end: next.lastIndex };
-}
-
-function stringIn(css: string, from: number): Reference | undefined {
-  const quote = css.charAt(from);
-  if (quote !== '"' && quote !== "'") return undefined;
-  const end = endOfString(css, from);
-  return css.charAt(end - 1) !== quote || end < from + 2 ? undefined : { value: unescaped(css.slice(from + 1, end - 1)), end };
-}
-
-const [DOUBLE, SINGLE] = [/(?:[^"\\\n]|\\[\s\S])*"?/y, /(?:[^'\\\n]|\\[\s\S])*'?/y];
-
-/** Behind its other mark, or at the end of its line, where it has none. @param from its first mark */
-function endOfString(css: string, from: number): number {
-  const rest = css.charAt(from) === '"' ? DOUBLE : SINGLE;
-  rest.lastIndex = from + 1;
-  rest.exec(css);
-  return rest.lastIndex;
-}
-
-function endOfComment(css: string, from: number): number {
-  const end = css.indexOf('*/', from + 2);
-  return end < 0 ? css.length : end + 2;
-}
-
-/** CSS Syntax 3, 4.3.7. */
-const unescaped = (text: string): string =>
-  text.replace(/\\(?:([0-9a-f]{1,6})\s?|\r?\n|([\s\S]))/gi, (_, code: string | undefined, letter = '') =>
-    code === undefined ? letter : letterOf(Number.parseInt(code, 16)),
-  );
-const letterOf = (code: number): string => (code === 0 || code > 0x10_ffff ? '\ufffd' : String.fromCodePoint(code));
-
-function skipBlanks(css: string, from: number): number {
-  let at = from;
-  while (at < css.length && css.charCodeAt(at) <= 0x20) at++;
-  return at;
 }
