@@ -61,7 +61,7 @@ test-tools:
 	@scripts/setup-verapdf
 
 servers:
-	@scripts/build-servers helm kstatus kwok prometheus
+	@scripts/build-servers helm kstatus kwok
 
 # Those that most tests need: scripts/test.ts builds others that a named test starts.
 test-servers:

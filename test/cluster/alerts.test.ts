@@ -38,8 +38,9 @@ const WELL_MS = Number(process.env['ALERTS_WELL_MS'] ?? 10_000);
 /** How often orders come meanwhile, ms: the pool grows and shrinks. */
 const ORDERS_EVERY_MS = 8_000;
 const FIRES_MS = 60_000;
-/** The silence that is an alert is 90 s. */
-const DEAF_MS = 180_000;
+/** The silence that is an alert here: longer than the minute after which the API server says something on a quiet watch. */
+const SILENT_SECONDS = 70;
+const DEAF_MS = 150_000;
 
 /** A pool whose conversions take a while. */
 const SLOW = 'slow';
@@ -63,7 +64,9 @@ const exporters: Server[] = [];
 const sooner = ({ expr, ...rule }: Rule): Rule => ({
   ...rule,
   ...(rule.for !== undefined && { for: '3s' }),
-  expr: expr.replace('oldest_queued_seconds{namespace="filemill"}) > 600', 'oldest_queued_seconds{namespace="filemill"}) > 3'),
+  expr: expr
+    .replace('oldest_queued_seconds{namespace="filemill"}) > 600', 'oldest_queued_seconds{namespace="filemill"}) > 3')
+    .replace(/(watch_silence_seconds\{.*\}\)) > 90/, `$1 > ${SILENT_SECONDS}`),
 });
 
 /** @returns host and port of a program that exports this */

@@ -2,12 +2,13 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { rounds } from '../../kit/exec/rounds.ts';
 import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
 import { type Crew, startCrew } from '../../kit/roles/crew.ts';
 import { patientClient, underLoad } from '../../kit/roles/load.ts';
 import { openStores } from '../../kit/roles/stores.ts';
 
-const JOBS = 60;
+const JOBS = rounds(60, 24);
 const MINUTES = 60_000;
 const KEPT_MS = 120 * MINUTES;
 /** Between two clocks that agree, and for the way to and fro. */

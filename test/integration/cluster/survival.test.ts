@@ -2,13 +2,14 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { rounds } from '../../kit/exec/rounds.ts';
 import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
 import { type Crew, startCrew } from '../../kit/roles/crew.ts';
 import { patientClient, underLoad } from '../../kit/roles/load.ts';
 import { openStores } from '../../kit/roles/stores.ts';
 
-const JOBS = 500;
-const CLIENTS = 6;
+const JOBS = rounds(500, 120);
+const CLIENTS = rounds(6, 2);
 /** Longer than the time after which a silent worker has lost its order. */
 const FROZEN_MS = 35_000;
 const PARTED_MS = 20_000;

@@ -2,12 +2,13 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../kit/api/wire.ts';
+import { rounds } from '../../kit/exec/rounds.ts';
 import { type Cluster, type Role, startCluster } from '../../kit/roles/cluster.ts';
 import { poolOf } from '../../kit/roles/crew.ts';
 import { type Answer, convert, untilEnded } from '../../kit/roles/service.ts';
 import { checkOut, commitBefore, type VersionBefore } from '../../kit/roles/version-before.ts';
 
-const JOBS = 50;
+const JOBS = rounds(50, 16);
 const AT_ONCE = 5;
 
 type Version = 'before' | 'now';

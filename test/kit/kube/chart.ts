@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { program } from './processes.ts';
+import { BRIEF_GO, program } from './processes.ts';
 
 export const CHART = 'charts/filemill';
 export const TRIAL = ['--values', `${CHART}/values-trial.yaml`];
@@ -56,7 +56,7 @@ export function openHelm(): Helm {
       execFile(
         program('helm'),
         args,
-        { env: { HOME: folder, PATH: '/usr/bin' }, maxBuffer: 64 << 20, timeout: 60_000 },
+        { env: { HOME: folder, PATH: '/usr/bin', ...BRIEF_GO }, maxBuffer: 64 << 20, timeout: 60_000 },
         (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
       );
     });
@@ -65,12 +65,20 @@ export function openHelm(): Helm {
     if (code !== 0) throw new Error(stderr);
     return stdout;
   };
+  /** What the chart renders to follows from the arguments alone: tests ask for the same again and again. */
+  const found = new Map<string, Promise<readonly Manifest[]>>();
+  const manifests = (args: readonly string[]): Promise<readonly Manifest[]> => {
+    const key = JSON.stringify(args);
+    const all = found.get(key) ?? rendered(...args).then(manifestsOf);
+    found.set(key, all);
+    return all;
+  };
   return {
     folder,
     run,
     rendered,
     async objects(...args) {
-      const all = manifestsOf(await rendered(...args));
+      const all = await manifests(args);
       return (kind, name) => {
         const found = all.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
         if (found === undefined)

@@ -8,7 +8,7 @@ import { startControlPlane, type Watcher } from './control-plane.ts';
 import { tokenOf, writeKubeconfig } from './credentials.ts';
 import { compact } from './etcd.ts';
 import { addNodes, type NodeKind, setReady } from './nodes.ts';
-import { GO, program } from './processes.ts';
+import { BRIEF_GO, program } from './processes.ts';
 
 export type { NodeKind } from './nodes.ts';
 
@@ -106,7 +106,7 @@ export async function startKubernetes({ nodes = {}, without = [] }: KubernetesOp
         const child = execFile(
           program('kubectl'),
           ['--kubeconfig', as, ...args],
-          { env: { HOME: folder, PATH: '/usr/bin', ...GO }, maxBuffer: 64 << 20, timeout: 60_000 },
+          { env: { HOME: folder, PATH: '/usr/bin', ...BRIEF_GO }, maxBuffer: 64 << 20, timeout: 60_000 },
           (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
         );
         // Most commands end without having read it.

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { until } from './until.ts';
 
 const BIN = join(import.meta.dirname, '../../../.cache/bin');
@@ -17,8 +17,10 @@ export function program(name: string): string {
 
 /** Servers in Go collect their garbage less often: memory is there in plenty, and two cores are what everything waits for. */
 export const GO = { GOGC: '400' };
+/** Commands in Go that end within a second or two collect no garbage unless there is much of it. */
+export const BRIEF_GO = { GOGC: 'off', GOMEMLIMIT: '768MiB' };
 
-/** @param log what it says is added to this file */
+/** @param name of one that `scripts/build-servers` built, or the path of another @param log what it says is added to this file */
 export async function startProgram(
   name: string,
   options: Readonly<Record<string, string | number | boolean>>,
@@ -27,7 +29,7 @@ export async function startProgram(
   const out = openSync(log, 'a');
   const args = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
   // The kernel ends it with its parent, however that ends.
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', program(name), ...args], {
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', isAbsolute(name) ? name : program(name), ...args], {
     stdio: ['ignore', out, out],
     env: { ...process.env, ...GO },
   });

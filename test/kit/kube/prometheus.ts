@@ -1,4 +1,4 @@
-/** A real Prometheus for a test, with the chart's alerts: it scrapes what it is told, and says which alerts fire. */
+/** A real Prometheus for a test, Debian's, with the chart's alerts: it scrapes what it is told, and says which alerts fire. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,6 +43,7 @@ export interface Prometheus {
   stop(): Promise<void>;
 }
 
+const PROGRAM = '/usr/bin/prometheus';
 const EVERY = '1s';
 
 /** @param targets `host:port` of each, by the namespace that a pod there would have */
@@ -65,7 +66,7 @@ export async function startPrometheus(targets: Readonly<Record<string, readonly 
     'storage.tsdb.path': join(folder, 'data'),
     'web.listen-address': address,
   };
-  const child = await startProgram('prometheus', options, join(folder, 'log'));
+  const child = await startProgram(PROGRAM, options, join(folder, 'log'));
   const ask = async <T>(path: string): Promise<T> => (await (await fetch(`http://${address}/api/v1/${path}`)).json()) as T;
   await eventually(async () => (await fetch(`http://${address}/-/ready`).catch(() => undefined))?.ok, 'Prometheus is ready', 30_000);
   const alerts = async () => (await ask<Answer>('rules?type=alert')).data.groups.flatMap((group) => group.rules);
