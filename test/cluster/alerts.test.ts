@@ -1,6 +1,8 @@
 /**
  * A real Prometheus over real controllers. The chart's alerts: each is fired by its fault, and none in a service that is well, whatever other
  * programs beside it export. And what the recipes for autoscalers ask it.
+ *
+ * Slow: the API server says something on a quiet watch once a minute, so silence is an alert only after more than that.
  */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';

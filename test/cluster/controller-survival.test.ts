@@ -1,4 +1,8 @@
-/** Whatever happens to the controllers, to Kubernetes and to NATS while orders keep coming: afterwards the world is as declared, and no order is lost. */
+/**
+ * Whatever happens to the controllers, to Kubernetes and to NATS while orders keep coming: afterwards the world is as declared, and no order is lost.
+ *
+ * Slow: Kubernetes gives up the pods of a lost node after half a minute, a queue the orders of a dead worker after as long, and the store stands still for 20 s.
+ */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

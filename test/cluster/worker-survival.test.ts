@@ -1,4 +1,8 @@
-/** Real files through real workers, whose pods, nodes, controllers and Kubernetes itself fail meanwhile: each file comes back, and as itself. */
+/**
+ * Real files through real workers, whose pods, nodes, controllers and Kubernetes itself fail meanwhile: each file comes back, and as itself.
+ *
+ * Slow: the store stands still for 20 s, longer than a lease lasts, and real files are converted before and after each fault.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Pod } from '../../src/controller/pools/objects.ts';

@@ -1,4 +1,8 @@
-/** Everything that can die dies, one after the other, under load: nothing accepted is lost, nothing is done twice, nothing is left lying about. */
+/**
+ * Everything that can die dies, one after the other, under load: nothing accepted is lost, nothing is done twice, nothing is left lying about.
+ *
+ * Slow: a worker has lost its order after 30 s of silence, and NATS is out of reach for 20 s.
+ */
 import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
