@@ -51,6 +51,9 @@ const WAITING = [
   'test/integration/service/start',
 ];
 
+/** Lines of seconds and what took them: a test file, or what files share. */
+const CPU_TIMES = '.cache/test-cpu.txt';
+
 const startedAt = Date.now();
 const deadline = Number(process.env['TEST_UNTIL'] || 'NaN') * 1_000 || startedAt + LONGEST_MS;
 const remainingMs = (): number => Math.max(0, deadline - Date.now());
@@ -64,6 +67,7 @@ if (onlyChanged) console.log(`tests: the changes since main concern ${args.lengt
 if (onlyChanged && args.length === 0) done(0, 0);
 if (seed !== '') console.log(`tests: of long tables at least one row of each group, by TEST_SEED=${seed}; make test-all runs every row`);
 mkdirSync('.cache', { recursive: true });
+rmSync(CPU_TIMES, { force: true });
 // Those of all files were built before this began.
 if (args.length > 0) buildServers(args);
 
@@ -94,7 +98,7 @@ function commit(): string {
 async function runTests(report: string, more: readonly string[], { lane = 0, by = seed } = {}): Promise<Report | undefined> {
   rmSync(report, { force: true });
   const command = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...more];
-  const env = { ...process.env, TEST_LANE: String(lane), TEST_SEED: by };
+  const env = { ...process.env, TEST_LANE: String(lane), TEST_SEED: by, TEST_CPU: CPU_TIMES };
   const child = spawn('node_modules/.bin/vitest', command, { stdio: 'inherit', timeout: remainingMs(), env });
   const [status] = await once(child, 'close').catch(() => [1]);
   try {
@@ -114,6 +118,16 @@ const failuresOf = (file: TestFile): readonly string[] => {
   if (failed.length === 0) return [`${pathOf(file)}: ${firstLine(file.message) || 'the file did not run to its end'}`];
   return failed.map(({ fullName, failureMessages }) => `${pathOf(file)} > ${fullName}: ${firstLine(failureMessages[0])}`);
 };
+
+/** Seconds of CPU by folder, the most first. */
+function cpuByFolder(): readonly string[] {
+  const lines = readFileSync(CPU_TIMES, 'utf8').trimEnd().split('\n');
+  const times = lines.map((line) => ({ seconds: Number.parseFloat(line), what: line.slice(line.indexOf(' ') + 1) }));
+  const folders = Map.groupBy(times, ({ what }) => /^test\/[a-z]+(?=\/)(?:\/[a-z]+(?=\/))?/.exec(what)?.[0] ?? what);
+  const sums = [...folders].map(([folder, those]) => [folder, those.reduce((sum, { seconds }) => sum + seconds, 0)] as const);
+  const all = times.reduce((sum, { seconds }) => sum + seconds, 0);
+  return [`${Math.round(all)} s in all`, ...sums.toSorted((a, b) => b[1] - a[1]).map(([folder, sum]) => `${folder} ${Math.round(sum)} s`)];
+}
 
 const lanes =
   args.length > 0
@@ -156,6 +170,7 @@ const slowest = files.toSorted((a, b) => secondsOf(b) - secondsOf(a)).slice(0, S
 console.log(
   `${runs.reduce((sum, { numTotalTestSuites }) => sum + numTotalTestSuites, 0)} suites; the slowest files: ${slowest.map((file) => `${pathOf(file)} ${secondsOf(file)} s`).join(', ')}`,
 );
+console.log(`CPU time: ${cpuByFolder().join(', ')}`);
 const unexplained = files.filter((file) => secondsOf(file) > SLOW_S && !/\bSlow: /.test(readFileSync(file.name, 'utf8')));
 for (const file of unexplained) console.log(`SLOW, and does not say at its top why: ${pathOf(file)} ${secondsOf(file)} s`);
 for (const line of unsteady.flatMap(failuresOf)) console.log(`UNSTEADY, failed beside others and passed alone: ${line}`);

@@ -1,6 +1,7 @@
-/** Vitest's runner, which leaves out the rows of tables that test/plan.ts does not give to a run with a seed. */
+/** Vitest's runner, which leaves out the rows of tables that test/plan.ts does not give to a run with a seed, and notes the CPU time of each file. */
 import { relative } from 'node:path';
 import { type RunnerTestFile, type RunnerTestSuite, TestRunner } from 'vitest';
+import { cpuTime, noteCpu } from './kit/exec/cpu.ts';
 import { draw, type Share, shareOf } from './plan.ts';
 
 /** Set by scripts/test.ts in `make test`, to the commit unless told otherwise. Without it every test runs. */
@@ -10,6 +11,13 @@ export default class DrawingRunner extends TestRunner {
   onCollected(files: RunnerTestFile[]): void {
     if (seed === '') return;
     for (const file of files) leaveOut(file, shareOf(relative(process.cwd(), file.filepath)));
+  }
+
+  override onAfterRunFiles(files: RunnerTestFile[]): void {
+    super.onAfterRunFiles(files);
+    // Each file has a process, and what it started has ended with it.
+    const { own, children } = cpuTime();
+    for (const { filepath } of files) noteCpu(relative(process.cwd(), filepath), own + children);
   }
 }
 

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { cpuTime, noteCpu } from './kit/exec/cpu.ts';
 import { endProcess, keepVersions, type ServiceProcess, startProcess, useKnownVersions } from './kit/roles/service.ts';
 
 /** More than it says of any conversion is not kept. */
@@ -28,7 +29,9 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     if (shared === undefined) return;
     const { child, lines, dataDir } = shared;
     const endedBefore = child.exitCode ?? child.signalCode;
+    const before = cpuTime().children;
     await endProcess(shared);
+    noteCpu('the shared service', cpuTime().children - before);
     await rm(dataDir, { recursive: true, force: true });
     // Tests after its end have failed for another reason than the one that they name.
     if (endedBefore !== null) throw new Error(`the shared service ended with ${endedBefore}: ${lines.slice(-LAST_LINES).join('\n')}`);

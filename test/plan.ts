@@ -53,6 +53,7 @@ export const plan: Readonly<Record<string, Share>> = {
 
   // What a client may do, and each way in which it is refused.
   'test/integration/api/http.test.ts': 4,
+  'test/integration/api/options.test.ts': 6,
   'test/integration/fetch/url.test.ts': 3,
   'test/integration/limits/limits.test.ts': 6,
   'test/integration/limits/memory-share.test.ts': 2,
@@ -77,7 +78,6 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/cluster/chart-release.test.ts': 3,
   'test/integration/cluster/unwell.test.ts': 4,
   'test/integration/cluster/versions.test.ts': 8,
-  'test/integration/service/broken-engines.test.ts': 4,
   'test/integration/api/floods.test.ts': 8,
   'test/integration/exec/residents-http.test.ts': 8,
 };

@@ -263,6 +263,68 @@ const ROWS: readonly Row[] = [
     expected: ['"[::]:4222"', '"[::]:8222"'],
   },
   {
+    says: 'another name of the release',
+    values: { fullnameOverride: '', nameOverride: 'converter' },
+    finds: (all) => all.filter(({ kind }) => kind === 'Deployment').map(({ metadata }) => metadata.name),
+    expected: ROLES.map((role) => `filemill-converter-${role}`),
+  },
+  {
+    says: 'a secret to pull images with, and the Secrets by which NATS knows each program',
+    values: {
+      image: { pullSecrets: ['registry'] },
+      nats: { apiSecret: 'nats-a', controllerSecret: 'nats-c', workerSecret: 'nats-w-%s' },
+    },
+    finds: (all) => [
+      ofPods(all, ({ spec }) => names(spec.imagePullSecrets)),
+      ofPods(all, ({ spec }) => spec.volumes.find(({ name }: { name: string }) => name === 'nats')?.secret?.secretName),
+    ],
+    expected: [each(ALL, ['registry']), { api: 'nats-a', controller: 'nats-c', egress: undefined, worker: 'nats-w-image' }],
+  },
+  {
+    says: 'how many replicas of the API an autoscaler keeps, and for which load',
+    values: { api: { autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 7, targetCPUUtilizationPercentage: 55 } } },
+    finds: (all) => {
+      const { minReplicas, maxReplicas, metrics } = find(all, 'HorizontalPodAutoscaler', 'filemill-api')['spec'];
+      return [minReplicas, maxReplicas, metrics[0].resource.target.averageUtilization];
+    },
+    expected: [3, 7, 55],
+  },
+  {
+    says: 'where NATS, names and the Kubernetes API are reached',
+    values: {
+      networkPolicy: {
+        apiServerPorts: [16443],
+        dnsTo: [{ ipBlock: { cidr: '192.0.2.53/32' } }],
+        natsTo: [{ ipBlock: { cidr: '192.0.2.42/32' } }],
+        natsPort: 14222,
+      },
+    },
+    finds: (all) =>
+      (find(all, 'NetworkPolicy', 'filemill-controller')['spec'].egress as readonly Manifest[]).map(({ ports, to }) => [
+        ports[0].port,
+        to[0].ipBlock.cidr,
+      ]),
+    expected: [
+      [53, '192.0.2.53/32'],
+      [14222, '192.0.2.42/32'],
+      [16443, '0.0.0.0/0'],
+    ],
+  },
+  {
+    says: 'which image a pool has, what the roles of people mean here, and the labels of the dashboard',
+    values: {
+      pools: { 'ai-cuda': { enabled: true, imageName: 'ai' } },
+      controller: { peopleRoles: false },
+      metrics: { dashboard: { enabled: true, labels: { grafana_dashboard: 'files' } } },
+    },
+    finds: (all) => [
+      ToolchainPool.parse(find(all, 'ToolchainPool', 'ai-cuda')).spec.image,
+      all.filter(({ kind, metadata }) => kind === 'ClusterRole' && /-(view|edit|admin)$/.test(metadata.name)),
+      find(all, 'ConfigMap', 'filemill-dashboard').metadata.labels?.['grafana_dashboard'],
+    ],
+    expected: ['registry.example.org/filemill/ai:0.1.0', [], 'files'],
+  },
+  {
     says: 'a PodDisruptionBudget of each role',
     values: {},
     finds: (all) => all.filter(({ kind }) => kind === 'PodDisruptionBudget').map(({ metadata }) => metadata.name),
@@ -339,6 +401,13 @@ describe('a value of the chart', () => {
       code: 0,
       stderr: '',
     });
+  });
+
+  // No API server here knows the Gateway API.
+  it('says how long a request may take by a route of the Gateway API', async () => {
+    const own = valuesIn({ httpRoute: { enabled: true, parentRefs: [{ name: 'gateway' }], requestTimeout: '90s' } });
+    const all = manifestsOf(await rendered(...PRODUCTION, ...own, '--show-only', 'templates/traffic.yaml'));
+    expect(find(all, 'HTTPRoute', 'filemill')['spec'].rules[0].timeouts).toEqual({ request: '90s' });
   });
 
   it.each(['crds', 'models', 'test'])('says annotations of all pods, that of the hook %s too', async (hook) => {

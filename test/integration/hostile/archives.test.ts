@@ -146,6 +146,7 @@ const BOMBS: readonly Case[] = [
     to: 'zip',
     ends: 'fail',
     why: 'input_limit',
+    limit: 'unpacked_bytes',
   },
   {
     name: 'a small file before 700 MB of zeros that belong to no file',

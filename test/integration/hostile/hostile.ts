@@ -43,6 +43,8 @@ export interface Case {
   readonly ends: Ending | readonly Ending[];
   /** Code of a refusal or reason of a failure; any of several. */
   readonly why?: string | readonly string[];
+  /** Which limit a failure for `input_limit` names. */
+  readonly limit?: string;
   /** Pictures in the result are also read. */
   readonly ocr?: boolean;
   readonly judge?: (output: Buffer, answer: Answer, trap: Trap) => void | Promise<void>;
@@ -250,6 +252,7 @@ export class Battlefield {
     const ended: Ending = answer.error === undefined ? 'neutral' : answer.error?.code === 'CONVERSION_FAILED' ? 'fail' : 'reject';
     expect([one.ends].flat(), `${ended} ${why} ${answer.error?.message ?? ''}`).toContain(ended);
     if (ended !== 'neutral' && one.why !== undefined) expect([one.why].flat()).toContain(why);
+    if (one.limit !== undefined) expect(answer.error?.details['limit']).toBe(one.limit);
     if (ended === 'neutral') {
       const output = await this.outputOf(answer);
       await this.expectNoLeak(output, [marker], { ocr: one.ocr ?? false });

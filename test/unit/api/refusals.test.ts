@@ -1,5 +1,6 @@
 /** What becomes of a refusal on its way to an MCP client: its words change, and all else that it says stays true. */
 import { expect, it } from 'vitest';
+import { reasonFor } from '../../../src/api/jobs/refused.ts';
 import { namingArguments } from '../../../src/api/mcp/calls/arguments.ts';
 import { advised } from '../../../src/api/mcp/calls/job-call.ts';
 import { mcpTools } from '../../../src/api/mcp/tools/tools.ts';
@@ -35,3 +36,13 @@ it('a refusal that names an argument is retryable as before', () => {
   const refused = new Failure('INVALID_OPTION', { says: `Not ${param.field}.`, details: { option: param.field }, retryable: true });
   expect(namingArguments(refused, tool)).toMatchObject({ message: `Not ${name}.`, details: { option: name }, retryable: true });
 });
+
+it.each([
+  ['UNSUPPORTED_MIME', 'unsupported_mime'],
+  ['INVALID_FORMAT', 'invalid_format'],
+  ['INVALID_OPTION', 'invalid_option'],
+  ['FILE_TOO_LARGE', 'file_too_large'],
+  ['RATE_LIMITED', undefined],
+] as const)('a file of a batch that is refused with %s has the reason %s', (code, reason) =>
+  expect(reasonFor(new Failure(code, {}))).toBe(reason),
+);

@@ -30,6 +30,18 @@ describe('the method of a tool', () => {
   });
 });
 
+describe('the methods of a tool of the catalogue', () => {
+  it.each([
+    ['remove-background', ['matte-large', 'matte', 'retouch']],
+    ['passport-photo', ['portrait-large', 'portrait']],
+    ['speech-to-text', ['speech', 'dictation']],
+  ])('%s are in the order of their results', (slug, ids) => {
+    const found = tools.find((tool) => tool.slug === slug);
+    const methods = found !== undefined && 'methods' in found.work ? found.work.methods : [];
+    expect(methods.map(({ engine }) => engine.id)).toEqual(ids);
+  });
+});
+
 describe('a method that takes long', () => {
   const slow: ByPlan = {
     ...work,

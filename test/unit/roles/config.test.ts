@@ -57,6 +57,26 @@ describe('a configuration', () => {
     const { slots } = loadConfig(file('worker: {slots: {media: 7}}')).worker;
     expect(slots).toMatchObject({ media: 7, image: availableParallelism() });
   });
+  it('knows the files by which NATS knows us', () => {
+    const { nats } = loadConfig({ NATS_URL: 'a:1', NATS_CREDS: '/a', NATS_CA: '/b', NATS_CERT: '/c', NATS_KEY: '/d' });
+    expect(nats).toMatchObject({ credentialsFile: '/a', caFile: '/b', certFile: '/c', keyFile: '/d' });
+  });
+  it.each([
+    ['worker', '{residents: {modelSeconds: 0}}', { residents: { modelSeconds: 0 } }],
+    ['controller', '{workerNats: ["b:1"], jobsPerSecond: 0.1, jobsBurst: 1}', { workerNats: ['b:1'], jobsPerSecond: 0.1, jobsBurst: 1 }],
+    ['uploads', '{keptMs: 1000}', { keptMs: 1000 }],
+  ] as const)('takes the smallest values of %s: %s', (slice, yaml, values) =>
+    expect(loadConfig(file(`${slice}: ${yaml}`))[slice]).toMatchObject(values),
+  );
+  it.each([
+    ['worker: {residents: {modelSeconds: -1}}', 'worker.residents.modelSeconds'],
+    ['controller: {workerNats: []}', 'controller.workerNats'],
+    ['controller: {jobsPerSecond: 0}', 'controller.jobsPerSecond'],
+    ['controller: {jobsBurst: 0}', 'controller.jobsBurst'],
+    ['uploads: {keptMs: 999}', 'uploads.keptMs'],
+  ])('refuses what is smaller: %s', (yaml, setting) =>
+    expect(mistakesOf(file(yaml)).map((mistake) => mistake.split(':')[0])).toEqual([setting]),
+  );
   it('cannot be changed afterwards', () => expect(Object.isFrozen(loadConfig({}))).toBe(true));
 });
 
