@@ -85,6 +85,8 @@ export interface Trial {
 export interface Inspection {
   /** The formats that are inspected; unset: all. */
   readonly sources?: ReadonlySet<string>;
+  /** Formats whose results are inspected in the same way, for the job's receipt. */
+  readonly results?: ReadonlySet<string>;
   readonly step: (input: string, task: Pick<Task, 'source' | 'options' | 'passwordFile'>) => ProcessStep;
   /** @throws Failure `CONVERSION_FAILED` if the input exceeds a bound or is damaged */
   readonly read: (stdout: string, task: Pick<Task, 'source' | 'target' | 'options'>) => Facts;

@@ -111,10 +111,13 @@ export interface Result {
   readonly output: StoredOutput;
   readonly warnings: JobRecord['warnings'];
   readonly engine: NonNullable<JobRecord['engine']>;
+  /** Undefined where the kinds of source and result are not measured. */
+  readonly fidelity?: JobRecord['fidelity'];
 }
 
-export function finish(record: JobRecord, now: number, { output, warnings, engine }: Result): JobRecord {
-  return { ...end(record, now), state: 'done', output, engine, warnings: [...record.warnings, ...warnings] };
+export function finish(record: JobRecord, now: number, { output, warnings, engine, fidelity }: Result): JobRecord {
+  const all = [...record.warnings, ...warnings];
+  return { ...end(record, now), state: 'done', output, engine, warnings: all, ...(fidelity !== undefined && { fidelity }) };
 }
 
 export function fail(record: JobRecord, now: number, failure: StoredFailure, engine?: JobRecord['engine']): JobRecord {

@@ -15,6 +15,12 @@ export const StoredOutputSchema = z.strictObject({
   files: z.number().int(),
 });
 export const StoredFailureSchema = z.strictObject({ reason: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()) });
+const Verdict = z.strictObject({
+  property: z.string(),
+  outcome: z.enum(['kept', 'asAsked', 'adapted', 'lost', 'unknown']),
+  source: z.string().optional(),
+  result: z.string().optional(),
+});
 const Warning = z.strictObject({ code: z.string(), message: z.string() });
 
 export const JobRecordSchema = z.strictObject({
@@ -55,6 +61,8 @@ export const JobRecordSchema = z.strictObject({
   lapsed: z.array(z.string()).optional(),
   engine: z.strictObject({ name: z.string(), version: z.string() }).optional(),
   warnings: z.array(Warning),
+  /** What became of each property of the source. */
+  fidelity: z.array(Verdict).readonly().optional(),
   output: StoredOutputSchema.optional(),
   failure: StoredFailureSchema.optional(),
 });

@@ -40,6 +40,7 @@ export interface DirectResult {
   readonly delivery: PackedOutput;
   readonly warnings: JobRecord['warnings'];
   readonly engine: JobRecord['engine'];
+  readonly fidelity?: JobRecord['fidelity'];
 }
 
 export interface DirectConversions {
@@ -111,9 +112,8 @@ export function openDirect({ slots, opened, toolbox, judge, catalog, engineState
       }
       signal.throwIfAborted();
       const context = { base, folder, password, signal, onProgress };
-      const { result, delivery } = await runJob({ ...hopDeps, proof, states, catalog: catalog() }, record, sources, context);
-      const warnings = [...record.warnings, ...result.warnings, ...delivery.warnings];
-      return await deliver({ delivery, warnings, engine: result.engine });
+      const converted = await runJob({ ...hopDeps, proof, states, catalog: catalog() }, record, sources, context);
+      return await deliver({ ...converted, warnings: [...record.warnings, ...converted.warnings] });
     } finally {
       await slot.removeFolder(folder);
       await slot.removeFolder(base);

@@ -44,9 +44,16 @@ export function viewOf(record: JobRecord, base: string, progress?: number): Job 
     created_at: new Date(record.createdAt).toISOString(),
     expires_at: new Date(record.expiresAt).toISOString(),
     warnings: record.warnings,
+    ...(record.fidelity === undefined ? {} : { fidelity: inShort(record.fidelity) }),
     ...(record.engine === undefined ? {} : { engine: record.engine }),
   };
 }
+
+/** What is kept is counted: of it there is most, and least to say. */
+const inShort = (verdicts: NonNullable<JobRecord['fidelity']>): Job['fidelity'] => ({
+  kept: verdicts.filter(({ outcome }) => outcome === 'kept').length,
+  changes: verdicts.filter(({ outcome }) => outcome !== 'kept'),
+});
 
 /** A job whose result is a text: the text is part of the job, and there is no output. @param answer undefined until the job is done */
 export function textViewOf(record: JobRecord, base: string, progress?: number, answer?: TextAnswer): object {

@@ -21,6 +21,29 @@ export const Warning = z.object({
   message: z.string().describe('A sentence for people'),
 });
 
+export const Verdict = z.object({
+  property: z.string().describe('Such as `alpha` or `frame_rate`'),
+  outcome: z
+    .enum(['kept', 'asAsked', 'adapted', 'lost', 'unknown'])
+    .describe(
+      '`kept`: the result has it. `asAsked`: it differs as an option asked. `adapted`: the target format cannot contain it, and has the nearest. `lost`: the result does not have it. `unknown`: it could not be measured',
+    ),
+  source: z.string().optional().describe('What the source has, for people'),
+  result: z.string().optional().describe('What the result has, where that differs'),
+});
+
+/** What became of the source's properties, measured on both files. */
+export const Fidelity = z.object({
+  kept: z.number().int().min(0).describe('How many properties the result has as the source has them'),
+  changes: z.array(Verdict).describe('The others'),
+});
+
+/** Of one job, whole. */
+export const Receipt = z.object({
+  job_id: z.string().regex(jobIdPattern),
+  properties: z.array(Verdict).describe('All that the source has and that is measured; empty for kinds of files that are not measured yet'),
+});
+
 export const Job = z.object({
   job_id: z.string().regex(jobIdPattern).describe('A bearer secret: every client that has it may read and delete the job'),
   status: z.enum(['processing', 'done', 'error']),
@@ -31,6 +54,7 @@ export const Job = z.object({
   expires_at: z.iso.datetime().describe('When job and output are removed; moved once, at the end of the job, and never earlier'),
   text: z.string().optional().describe('Text that a tool has produced, in addition to the output: at most 1 MiB of UTF-8'),
   warnings: z.array(Warning).describe('Differences between the request and the result'),
+  fidelity: Fidelity.optional().describe('The receipt, once done: absent for kinds of files that are not measured yet'),
   engine: z.object({ name: z.string(), version: z.string() }).optional().describe('The engine that converts the file, once known'),
 });
 export type Job = z.infer<typeof Job>;

@@ -1,7 +1,7 @@
 /** Runs the hops of one job's route in turn. Every program is confined, and every result is checked before it is used. */
 import { basename, join } from 'node:path';
 import type { Catalog, Route } from '../../catalog/catalog.ts';
-import type { EngineWarning } from '../../catalog/engine.ts';
+import type { EngineWarning, Facts } from '../../catalog/engine.ts';
 import { baseName } from '../../catalog/names.ts';
 import { type Options, optionNames } from '../../catalog/options/options.ts';
 import { pagesOfResults } from '../../catalog/options/pages.ts';
@@ -39,6 +39,8 @@ export interface ConversionResult {
   readonly files: readonly ResultFile[];
   readonly warnings: readonly EngineWarning[];
   readonly engine: { readonly name: string; readonly version: string };
+  /** What the source had, and what was found in the result: for the job's receipt. Unset where there is no single source. */
+  readonly found?: { readonly source: Facts; readonly result: Facts; readonly options: Options };
 }
 
 export interface ResultFile {
@@ -75,6 +77,7 @@ export async function convert(deps: ConvertDeps, work: ConversionWork): Promise<
   const found = await namingEngine(first, () => judge.lookThrough(work.source.format, work.source.path));
   const passwordFile = await writePasswordFile(slot, base, work.password);
 
+  let [before, after]: Facts[] = [found, {}];
   let inputs: ResultFile[] = [{ folder: base, name: basename(work.source.path), label: '' }];
   for (const [index, hop] of route.hops.entries()) {
     const hopFolder = join(base, `hop-${index}`);
@@ -102,13 +105,21 @@ export async function convert(deps: ConvertDeps, work: ConversionWork): Promise<
         ),
       );
       warnings.push(...done.warnings);
+      if (index === 0) before = done.facts;
+      after = done.made;
       results.push(...done.names.map((name) => ({ folder: done.output, name, label: labelOf(input.label, name, done.names.length) })));
     }
     inputs = results;
   }
   const pages = work.options.pages === undefined ? undefined : pagesOfResults(work.options.pages, inputs.length);
   const files = inputs.map((file, index) => ({ ...file, page: pages?.[index] }));
-  return { base, files, warnings: unique(warnings), engine: { name: first.name, version: catalog.version(first.id) } };
+  return {
+    base,
+    files,
+    warnings: unique(warnings),
+    engine: { name: first.name, version: catalog.version(first.id) },
+    found: { source: before ?? {}, result: after ?? {}, options },
+  };
 }
 
 /** No engine of this worker can do it now. */

@@ -8,7 +8,7 @@ import type { Grant } from '../../contracts/messages/grant.ts';
 import { conversionFailed, Failure } from '../../errors.ts';
 import { openFile } from '../../exec/files/collect.ts';
 import type { Slot } from '../../exec/files/workspace.ts';
-import { finish } from '../../jobs/lifecycle.ts';
+import { finish, type Result } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { outputKey } from '../../objects/keys.ts';
 import { AccessDenied, Unreachable } from '../../objects/store.ts';
@@ -18,6 +18,7 @@ import type { JobHandler } from '../orders/process-order.ts';
 import { type ConversionResult, type ConvertDeps, convert, engineMissing, type SourceFile } from './convert.ts';
 import { MAX_OUTPUT_BYTES } from './judge.ts';
 import { type PackedOutput, packOutput } from './output.ts';
+import { lossesIn, receiptFor } from './receipt.ts';
 import { convertWithTool } from './run-tool.ts';
 
 /** Room for a ZIP's own bytes around parts that are each within their bound. */
@@ -49,7 +50,7 @@ export function jobHandler(deps: ConvertDeps): JobHandler {
     onPhase('converting');
     const onConverted = () => onPhase('packing');
     const context = { base, folder, password: grant.password, signal, onProgress, onConverted };
-    const { result, delivery } = await runJob(deps, record, sources, context);
+    const { delivery, ...result } = await runJob(deps, record, sources, context);
     onPhase('uploading');
     const { sizeBytes, sha256 } = await throughOutage(isUnreachable, { retryMs, signal }, () =>
       transfer(({ output }) => upload(delivery.path, output, MAX_DELIVERY_BYTES, signal)),
@@ -57,7 +58,7 @@ export function jobHandler(deps: ConvertDeps): JobHandler {
 
     const { filename, contentType, files } = delivery;
     const output = { key: outputKey(record.id, record.attempt ?? ''), filename, sizeBytes, contentType, sha256, files };
-    return (now, at) => finish(now, at, { output, warnings: [...result.warnings, ...delivery.warnings], engine: result.engine });
+    return (now, at) => finish(now, at, { ...result, output });
   };
 }
 
@@ -68,18 +69,25 @@ interface JobContext extends Pick<Parameters<typeof convert>[1], 'base' | 'passw
   readonly onConverted?: () => void;
 }
 
+/** What a job's record says of its end, and the file that is delivered. */
+export interface Converted extends Pick<Result, 'warnings' | 'engine' | 'fidelity'> {
+  readonly delivery: PackedOutput;
+}
+
 /** What a record asks for, done to sources that lie in the slot. @throws Failure `CONVERSION_FAILED` */
 export async function runJob(
   deps: ConvertDeps,
   record: Pick<JobRecord, 'filename' | 'target' | 'tool' | 'options'>,
   sources: readonly SourceFile[],
   { folder, onConverted, ...context }: JobContext,
-): Promise<{ readonly result: ConversionResult; readonly delivery: PackedOutput }> {
+): Promise<Converted> {
   const result = await run(deps, record, sources, context);
   onConverted?.();
   const { filename: sourceName, target } = record;
   const alwaysZip = toolOf(record)?.alwaysZip;
-  return { result, delivery: await packOutput(folder, result, { sourceName, target, alwaysZip, signal: context.signal }) };
+  const delivery = await packOutput(folder, result, { sourceName, target, alwaysZip, signal: context.signal });
+  const fidelity = await receiptFor(deps.judge, result, delivery, target.format);
+  return { warnings: [...result.warnings, ...delivery.warnings, ...lossesIn(fidelity)], engine: result.engine, delivery, fidelity };
 }
 
 /** Transfers that renew the grant where the store refuses its URLs. */

@@ -6,7 +6,7 @@ import { type Engine, type EngineWarning, type Facts, isInspected, type Plan, ty
 import { largestFrame } from '../../catalog/planning/bounds.ts';
 import { toUtf8 } from '../../catalog/planning/documents/text.ts';
 import { runTimeMs } from '../../catalog/planning/run-time.ts';
-import { inputLimit } from '../../errors.ts';
+import { Failure, inputLimit } from '../../errors.ts';
 import { isUtf8Text } from '../../exec/files/utf8.ts';
 import type { Slot } from '../../exec/files/workspace.ts';
 import type { Judge } from '../../judge/judge.ts';
@@ -39,6 +39,9 @@ export interface HopResult {
   /** In natural order; at least one. */
   readonly names: readonly string[];
   readonly warnings: readonly EngineWarning[];
+  /** What was found in the input, and in the only result where its engine inspects those. */
+  readonly facts: Facts;
+  readonly made: Facts;
 }
 
 /** @throws Failure `CONVERSION_FAILED` */
@@ -64,7 +67,22 @@ export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: Hop
     if (maxPixels !== undefined && pixels !== undefined && pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
   }
   warnings.push(...(await carryOut(stepper, engine.plan({ ...task, facts }), () => ({ ...where, task }))));
-  return { output, names: await judgeAll(judge, base, output, target), warnings };
+  const names = await judgeAll(judge, base, output, target);
+  return { output, names, warnings, facts, made: await inspectResult() };
+
+  async function inspectResult(): Promise<Facts> {
+    const [only] = names;
+    if (only === undefined || names.length > 1 || engine.inspect?.results?.has(target) !== true) return {};
+    const made = { source: target, target, options: {}, passwordFile: undefined };
+    try {
+      const { stdout } = await stepper.run(engine.inspect.step(join(output, only), made), where);
+      return await judge.factsOf({ engine: engine.id }, stdout, made);
+    } catch (error) {
+      // The result is good, as far as it was judged: only the receipt does not know.
+      if (signal.aborted || !(error instanceof Failure)) throw error;
+      return {};
+    }
+  }
 }
 
 /**

@@ -75,6 +75,23 @@ export const resultPaths: Paths = {
     get: output('getJobOutput', 'Download the output of a job'),
     head: output('headJobOutput', 'Get the headers of the output of a job'),
   },
+  '/api/v1/jobs/{job_id}/fidelity': {
+    get: {
+      operationId: 'getJobFidelity',
+      summary: 'Get the receipt of a job',
+      description: 'What became of each property of the source, measured on both files: pictures, sound and film so far.',
+      tags: ['Jobs'],
+      parameters: [JOB_ID, REQUEST_ID],
+      responses: {
+        200: {
+          description: 'The receipt.',
+          headers: answerHeaders(),
+          content: { 'application/json': { schema: envelope('Receipt') } },
+        },
+        ...refusals('Receipt'),
+      },
+    },
+  },
   '/api/v1/jobs/{job_id}/events': {
     get: {
       operationId: 'getJobEvents',

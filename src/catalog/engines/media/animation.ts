@@ -40,7 +40,7 @@ function plan(task: Task): Plan {
       look: probeStep(animation, { source: DECODED }),
       plan: (said) => {
         const decoded = { ...task, source: DECODED, input: animation };
-        return ffmpeg.plan({ ...decoded, facts: readProbe(said) });
+        return ffmpeg.plan({ ...decoded, facts: { ...task.facts, ...readProbe(said) } });
       },
     },
   };

@@ -51,7 +51,11 @@ export const engine: Engine = {
       return [...VIDEO_OPTIONS, ...(ANIMATIONS.has(source) ? [] : soundOptionsOf(target)), 'start_time', 'end_time', 'strip_metadata'];
     return pictureOptions(source, target);
   },
-  inspect: { step: probeStep, read: readProbe },
+  inspect: {
+    step: probeStep,
+    read: readProbe,
+    results: new Set([...Object.keys(AUDIO), ...VIDEO_TARGETS].filter((target) => target in DEMUXERS)),
+  },
   refuse: (_, target, options) => refuseCodec(target, options),
   plan,
   explain,

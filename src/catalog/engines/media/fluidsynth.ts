@@ -4,7 +4,7 @@ import { MIDI } from '../../known-good.ts';
 import { AUDIO } from './ffmpeg/containers.ts';
 import { explain } from './ffmpeg/explain.ts';
 import { planSound, soundOptions } from './ffmpeg/sound.ts';
-import type { MediaFacts } from './ffmpeg/streams.ts';
+import { type MediaFacts, NOTHING } from './ffmpeg/streams.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';
 
 const FONT = '/usr/share/sounds/sf2/TimGM6mb.sf2';
@@ -12,10 +12,9 @@ const RATE = 44_100;
 /** Share of full scale: the default of 0.2 is quieter than any recording. */
 const GAIN = '0.6';
 
-const NOTHING: MediaFacts = { duration: undefined, video: [], audio: [], subtitles: [], covers: [], others: 0, attachments: [] };
 const PLAYED: MediaFacts = {
   ...NOTHING,
-  audio: [{ index: 0, codec: 'pcm_s16le', rate: RATE, channels: 2, bits: 16, float: false, bitrate: undefined }],
+  audio: [{ index: 0, codec: 'pcm_s16le', rate: RATE, channels: 2, bits: 16, float: false, lossless: true, bitrate: undefined }],
 };
 
 export const engine: Engine = {

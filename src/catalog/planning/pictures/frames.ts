@@ -18,12 +18,19 @@ const WALKS: Readonly<Record<string, { readonly walk: Walk; readonly limit: 'fra
   tiff: { walk: tiff, limit: 'pages', max: MAX_PAGES },
 };
 
-/** Stops counting one beyond the bound. @throws Failure `input_limit` */
+/** @throws Failure `input_limit` */
 export function boundFrames(format: string, file: Pieces): void {
   const known = WALKS[format];
-  if (known === undefined) return;
+  const count = picturesIn(format, file);
+  if (known !== undefined && count > known.max) throw inputLimit(known.limit, known.max, count);
+}
+
+/** @returns how many pictures the file has, at most one beyond the bound; 0 where the format is not counted */
+export function picturesIn(format: string, file: Pieces): number {
+  const known = WALKS[format];
   let count = 0;
-  for (const _ of known.walk(file)) if (++count > known.max) throw inputLimit(known.limit, known.max, count);
+  for (const _ of known?.walk(file) ?? []) if (++count > (known?.max ?? 0)) break;
+  return count;
 }
 
 /** GIF89a, appendix A: blocks begin with a type byte; data is in sub-blocks of at most 255 bytes. */

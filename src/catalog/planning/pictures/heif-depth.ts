@@ -3,7 +3,7 @@ import { latin1, u32be } from '../../looks/bytes.ts';
 import type { Pieces } from '../pieces.ts';
 
 /** Bytes of a file: its content, from its first byte to the one behind its last. */
-interface Box {
+export interface Box {
   readonly type: string;
   readonly at: number;
   readonly end: number;
@@ -11,7 +11,7 @@ interface Box {
 
 const MOST_CHANNELS = 16;
 
-function* boxesIn(file: Pieces, from: number, end: number): Generator<Box> {
+export function* boxesIn(file: Pieces, from: number, end: number): Generator<Box> {
   for (let at = from; at + 8 <= end; ) {
     const head = file.read(at, 16);
     const stated = u32be(head, 0);

@@ -23,10 +23,12 @@ export function demuxerArguments(source: string): readonly string[] {
 
 const ENTRIES = [
   'format=duration',
-  'stream=index,codec_name,codec_type,pix_fmt,width,height,avg_frame_rate,r_frame_rate,sample_rate,sample_fmt,channels,bits_per_raw_sample,bits_per_sample,has_b_frames,sample_aspect_ratio,bit_rate,duration',
+  'stream=index,codec_name,codec_type,pix_fmt,width,height,avg_frame_rate,r_frame_rate,sample_rate,sample_fmt,channels,bits_per_raw_sample,bits_per_sample,has_b_frames,sample_aspect_ratio,bit_rate,duration,color_transfer,field_order',
   'stream_disposition=attached_pic',
   'stream_side_data=rotation',
-  'stream_tags=rotate,DURATION',
+  'stream_tags=rotate,DURATION,title,artist,album',
+  'format_tags=title,artist,album',
+  'chapter=id',
 ].join(':');
 
 /** Also tells how long each frame of an animation is shown; their number has a bound (`planning/frames.ts`). */
@@ -58,10 +60,13 @@ const ask = (input: string, source: string, entries: string, ...more: readonly s
 
 const count = z.coerce.number().catch(0).default(0);
 const turns = z.array(z.object({ rotation: count })).default([]);
+/** Of names in any case: `TITLE` in Matroska, `title` in MP4. */
+const titles = z.record(z.string(), z.string()).default({});
 const ANSWER = z.object({
   frames: z.array(z.object({ side_data_list: turns })).default([]),
   packets: z.array(z.object({ duration_time: count })).default([]),
-  format: z.object({ duration: z.coerce.number().optional().catch(undefined) }).default({}),
+  format: z.object({ duration: z.coerce.number().optional().catch(undefined), tags: titles }).default({ tags: {} }),
+  chapters: z.array(z.unknown()).default([]),
   streams: z
     .array(
       z.object({
@@ -84,7 +89,9 @@ const ANSWER = z.object({
         duration: count,
         disposition: z.object({ attached_pic: count }).optional(),
         side_data_list: turns,
-        tags: z.object({ rotate: count, DURATION: z.string().optional() }).optional(),
+        color_transfer: z.string().default(''),
+        field_order: z.string().default(''),
+        tags: titles,
       }),
     )
     .default([]),
@@ -95,7 +102,7 @@ type Stream = z.output<typeof ANSWER>['streams'][number];
 export function readProbe(stdout: string): Facts {
   const read = ANSWER.safeParse(parsed(stdout));
   if (!read.success) throw conversionFailed('corrupt_input', { cause: read.error });
-  const { format, streams, frames, packets } = read.data;
+  const { format, streams, frames, packets, chapters } = read.data;
   within('streams', MAX_STREAMS, streams.length);
   const { seconds, shown } = timesOf(packets);
   const duration = format.duration ?? seconds;
@@ -119,9 +126,25 @@ export function readProbe(stdout: string): Facts {
     covers: pictures.filter(isCover).map(common),
     others: streams.filter(({ codec_type: type }) => !['video', 'audio', 'subtitle'].includes(type)).length,
     attachments: ofType('attachment').map(common),
+    tags: titlesIn([format.tags, ...streams.map(({ tags }) => tags)]),
+    chapters: chapters.length,
   };
   return { media: facts };
 }
+
+/** A stream's own title is the name of a track, such as `Commentary`: only Ogg has those of the file there, beside an artist or an album. */
+function titlesIn([file = {}, ...streams]: readonly Readonly<Record<string, string>>[]): readonly string[] {
+  const named = (tags: Readonly<Record<string, string>>) =>
+    TITLES.filter((name) => tags[name] !== undefined || tags[name.toUpperCase()] !== undefined);
+  const own = named(file);
+  return own.length > 0 ? own : (streams.map(named).find((names) => names.some((name) => name !== 'title')) ?? []);
+}
+
+const TITLES = ['title', 'artist', 'album'];
+/** What a display without high dynamic range does not show as it is (ITU-R BT.2100). */
+const HIGH_RANGE: ReadonlySet<string> = new Set(['smpte2084', 'arib-std-b67']);
+/** Of two fields in any order; `progressive` and `unknown` are none of these. */
+const FIELDS: ReadonlySet<string> = new Set(['tt', 'bb', 'tb', 'bt']);
 
 /** Frames of a video: for each frame of an animation, and at least. */
 const [MADE_OF_EACH, LEAST_MADE] = [4, 1500];
@@ -168,7 +191,7 @@ const common = ({ index, codec_name: codec }: Stream): Common => ({ index, codec
 
 function videoStream(stream: Stream, frame: Pick<Stream, 'side_data_list'> | undefined): VideoStream {
   const sideData = [...stream.side_data_list, ...(frame?.side_data_list ?? [])];
-  const turns = [stream.tags?.rotate ?? 0, ...sideData.map(({ rotation }) => rotation)];
+  const turns = [Number(stream.tags['rotate']) || 0, ...sideData.map(({ rotation }) => rotation)];
   return {
     ...common(stream),
     pixels: stream.pix_fmt,
@@ -179,7 +202,9 @@ function videoStream(stream: Stream, frame: Pick<Stream, 'side_data_list'> | und
     upended: turns.some((degrees) => Math.abs(degrees) % 180 === 90),
     aspect: aspectOf(stream),
     reordered: stream.has_b_frames > 0,
-    seconds: stream.duration || tagged(stream.tags?.DURATION),
+    seconds: stream.duration || tagged(stream.tags['DURATION']),
+    transfer: HIGH_RANGE.has(stream.color_transfer) ? stream.color_transfer : undefined,
+    interlaced: FIELDS.has(stream.field_order),
   };
 }
 
@@ -203,6 +228,7 @@ function audioStream(stream: Stream): AudioStream {
     channels: stream.channels,
     bits: lossless ? stream.bits_per_raw_sample || stream.bits_per_sample || 16 : 16,
     float: stream.codec_name.startsWith('pcm_f'),
+    lossless,
     bitrate: stream.bit_rate > 0 ? stream.bit_rate / 1000 : undefined,
   };
 }

@@ -26,6 +26,10 @@ export interface VideoStream extends Common {
   readonly reordered: boolean;
   /** Seconds of this stream alone; undefined if the file does not state it. */
   readonly seconds: number | undefined;
+  /** How its values become light, as FFmpeg names it: `smpte2084` (PQ), `arib-std-b67` (HLG); undefined for all that screens show as it is. */
+  readonly transfer: string | undefined;
+  /** A frame has the lines of two moments. */
+  readonly interlaced: boolean;
 }
 
 export interface AudioStream extends Common {
@@ -34,6 +38,8 @@ export interface AudioStream extends Common {
   /** Significant bits per sample; 16 for lossy codecs. */
   readonly bits: number;
   readonly float: boolean;
+  /** Its codec keeps every bit. */
+  readonly lossless: boolean;
   /** kbit/s; undefined if the file does not state it. */
   readonly bitrate: number | undefined;
 }
@@ -49,11 +55,25 @@ export interface MediaFacts {
   readonly others: number;
   /** Attached files, such as fonts of subtitles; `others` counts them too. */
   readonly attachments: readonly Common[];
+  /** Which of the usual titles it has: `title`, `artist`, `album`. */
+  readonly tags: readonly string[];
+  readonly chapters: number;
 }
 
 export const mediaOf = (facts: Facts): MediaFacts => (facts['media'] as MediaFacts | undefined) ?? NOTHING;
 
-const NOTHING: MediaFacts = { duration: undefined, video: [], audio: [], subtitles: [], covers: [], others: 0, attachments: [] };
+/** Of a file without any stream. */
+export const NOTHING: MediaFacts = {
+  duration: undefined,
+  video: [],
+  audio: [],
+  subtitles: [],
+  covers: [],
+  others: 0,
+  attachments: [],
+  tags: [],
+  chapters: 0,
+};
 
 /** The displayed size in square pixels. */
 export function shownSize({ width, height, aspect, upended }: VideoStream): { readonly width: number; readonly height: number } {

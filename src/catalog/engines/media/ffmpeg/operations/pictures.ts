@@ -2,6 +2,7 @@
 import { conversionFailed, inputLimit } from '../../../../../errors.ts';
 import { WEBP_MAX_SIDE } from '../../../../bounds.ts';
 import type { Plan, Task } from '../../../../engine.ts';
+import { pictureOf } from '../../../../fidelity/headers/picture.ts';
 import type { OptionName, Options } from '../../../../options/options.ts';
 import { command, ONE_PICTURE, tags } from '../command.ts';
 import { ANIMATIONS } from '../containers.ts';
@@ -78,7 +79,7 @@ export function planStill(task: Task): Plan {
  */
 export function planGif(task: Task): Plan {
   const { scratch, output } = task;
-  const { index, time, frames, held, warnings } = animated(task);
+  const { index, time, frames, held, loops, warnings } = animated(task);
   const palette = `${scratch}/palette.png`;
   return {
     warnings,
@@ -97,7 +98,7 @@ export function planGif(task: Task): Plan {
         // `-t` applies the bound even if the length is unknown.
         encode: [
           ...['-lavfi', `[0:${index}]${frames}[f];[f][1:v]paletteuse=dither=bayer:bayer_scale=4`],
-          ...['-t', `${MAX_GIF_SECONDS}`, '-f', 'gif'],
+          ...['-t', `${MAX_GIF_SECONDS}`, '-f', 'gif', '-loop', `${repetitions(loops)}`],
           // In hundredths of a second.
           ...(held === undefined ? [] : ['-enc_time_base', '1:100', '-final_delay', `${Math.max(2, Math.round(held * 100))}`]),
         ],
@@ -107,9 +108,19 @@ export function planGif(task: Task): Plan {
   };
 }
 
+/** How an animation runs. */
+interface Runs {
+  /** Seconds that the last frame is shown, where frames keep their times. */
+  readonly held: number | undefined;
+  /** How often it runs, 0 for ever. */
+  readonly loops: number;
+}
+
+/** A GIF counts what comes after the first run, 0 for ever; FFmpeg takes -1 for none. */
+const repetitions = (loops: number): number => (loops === 0 ? 0 : loops === 1 ? -1 : loops - 1);
+
 interface AnimationWriter {
-  /** @param held seconds that the last frame is shown, where frames keep their times */
-  readonly encode: (options: Options, held: number | undefined) => readonly string[];
+  readonly encode: (options: Options, runs: Runs) => readonly string[];
   /** px */
   readonly longest?: number;
   /** It joins equal frames: repeated, the last one is shown as long as before. */
@@ -119,13 +130,15 @@ interface AnimationWriter {
 /** Animations that hold all colours. */
 const WRITERS: Readonly<Record<string, AnimationWriter>> = {
   apng: {
-    encode: (_, held) => [
-      ...['-c:v', 'apng', '-plays', '0', '-f', 'apng'],
+    encode: (_, { held, loops }) => [
+      ...['-c:v', 'apng', '-plays', `${loops}`, '-f', 'apng'],
       ...(held === undefined ? [] : ['-enc_time_base', '1:1000', '-final_delay', `${Math.round(held * 1000)}/1000`]),
     ],
   },
   webp: {
-    encode: ({ img_quality: quality = 80 }) => ['-c:v', 'libwebp_anim', '-quality', `${quality}`, '-loop', '0', '-f', 'webp'],
+    encode: ({ img_quality: quality = 80 }, { loops }) => [
+      ...['-c:v', 'libwebp_anim', '-quality', `${quality}`, '-loop', `${loops}`, '-f', 'webp'],
+    ],
     longest: WEBP_MAX_SIDE,
     joins: true,
   },
@@ -134,8 +147,8 @@ const WRITERS: Readonly<Record<string, AnimationWriter>> = {
 /** An APNG, or an animated WebP, with the same bounds as a GIF. @throws as `planGif` */
 export function planAnimation(task: Task): Plan {
   const { target, options, output } = task;
-  const { index, time, frames, held, warnings } = animated(task);
-  const encoder = WRITERS[target]?.encode(options, held) ?? [];
+  const { index, time, frames, held, loops, warnings } = animated(task);
+  const encoder = WRITERS[target]?.encode(options, { held, loops }) ?? [];
   return {
     warnings,
     steps: [
@@ -173,6 +186,8 @@ function animated(task: Task) {
     // A palette has no opacity but full and none.
     frames: `${resampled}${sized}${target === 'gif' && !moves ? '' : `,format=${moves ? 'rgba' : 'rgb24'}`}`,
     held: keepsFrames && shown !== undefined ? lastShown(shown.times, options.end_time) : undefined,
+    // A video, which runs once, runs for ever as a picture.
+    loops: pictureOf(facts)?.loops ?? 0,
     warnings: [...time.warnings, ...(audio.length === 0 ? [] : [sound])],
   };
 }

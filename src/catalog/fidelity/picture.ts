@@ -1,0 +1,122 @@
+/** What a picture has that its result should have too, and which formats can contain it. */
+import type { Options } from '../options/options.ts';
+import type { Property } from './fidelity.ts';
+import type { PictureHeader } from './headers/picture.ts';
+
+/** Bits a channel, at most: JPEG and WebP have 8 (RFC 9649), AV1 12, HEVC as our encoders write it 10. */
+const DEEPEST: Readonly<Record<string, number>> = { png: 16, apng: 16, tiff: 16, avif: 12, heic: 10 };
+const ANIMATED = new Set(['gif', 'apng', 'webp']);
+/** TIFF has pages instead of frames. */
+const SEVERAL = new Set([...ANIMATED, 'tiff']);
+const TRANSPARENT = new Set(['png', 'apng', 'webp', 'gif', 'tiff', 'avif', 'heic']);
+const WITH_EXIF = new Set(['jpg', 'png', 'webp', 'tiff', 'avif', 'heic']);
+const WITH_IPTC = new Set(['jpg', 'tiff']);
+/** Some have room for it only in EXIF. */
+const WITH_DENSITY = WITH_EXIF;
+
+/** From one rounding to another. */
+const DENSITY_ROUNDS = 1;
+/** GIF counts hundredths of a second: each frame may be off by half of one, ms. */
+const DELAY_ROUNDS_MS = 5;
+
+type PictureProperty = Property<PictureHeader, Options>;
+
+const stripped = ({ strip_metadata: strip }: Options): boolean => strip === true;
+/** Something that is there or not. */
+const presence = (
+  name: string,
+  has: (header: PictureHeader) => boolean,
+  fits: PictureProperty['fits'],
+  asked: PictureProperty['asked'] = stripped,
+): PictureProperty => ({ name, show: (header) => (has(header) ? 'present' : undefined), asked, fits });
+
+export const pictureProperties: readonly PictureProperty[] = [
+  {
+    name: 'size',
+    show: ({ width, height }) => `${width} × ${height} px`,
+    asked: (wish) =>
+      [wish.img_resize_w, wish.img_resize_h, wish.img_crop_w, wish.img_crop_h, wish.img_crop_x, wish.img_crop_y, wish.fit].some(
+        (value) => value !== undefined,
+      ) || ['90', '270'].includes(wish.img_rotate ?? ''),
+    fits: () => true,
+  },
+  {
+    name: 'depth',
+    show: ({ depth }) => `${depth} bits a channel`,
+    // More bits than the source has lose nothing.
+    same: (source, result) => result.depth >= source.depth,
+    asked: ({ compress, watermark }) => compress !== undefined || watermark !== undefined,
+    fits: (format, { depth }) => depth <= (DEEPEST[format] ?? 8),
+  },
+  {
+    name: 'colours',
+    show: ({ colours }) => (colours === 'palette' ? 'rgb' : colours),
+    // A grey picture is the same in three channels, and one of a palette may be stored as grey.
+    same: (source, result) =>
+      source.colours === result.colours ||
+      (source.colours !== 'cmyk' && result.colours !== 'cmyk' && (result.colours !== 'grey' || source.colours !== 'rgb')),
+    asked: ({ grayscale }) => grayscale === true,
+    // Inks become what screens show, in every format.
+    fits: (_, { colours }) => colours !== 'cmyk',
+  },
+  {
+    name: 'alpha',
+    show: ({ alpha }) => (alpha ? 'transparent' : undefined),
+    asked: ({ background }) => background !== undefined,
+    // A channel in which nothing is transparent may go.
+    unsure: () => true,
+    fits: (format) => TRANSPARENT.has(format),
+  },
+  {
+    name: 'frames',
+    show: ({ frames }) => `${frames}`,
+    asked: ({ pages }) => pages !== undefined,
+    fits: (format, { frames }) => frames === 1 || SEVERAL.has(format),
+  },
+  {
+    name: 'duration',
+    show: ({ durationMs }) => (durationMs === undefined ? undefined : `${durationMs / 1000} s`),
+    same: (source, result) => Math.abs((source.durationMs ?? 0) - (result.durationMs ?? 0)) <= DELAY_ROUNDS_MS * source.frames,
+    fits: (format) => ANIMATED.has(format),
+  },
+  {
+    name: 'repetitions',
+    show: ({ loops }) => (loops === undefined ? undefined : loops === 0 ? 'for ever' : `${loops}`),
+    fits: (format) => ANIMATED.has(format),
+  },
+  {
+    name: 'density',
+    show: ({ density }) => (density === undefined ? undefined : `${density} px an inch`),
+    same: (source, result) => Math.abs((source.density ?? 0) - (result.density ?? 0)) <= DENSITY_ROUNDS,
+    asked: stripped,
+    // Of a HEIC or AVIF, EXIF is not read.
+    unsure: (_, result) => result.density === undefined && result.exif,
+    fits: (format) => WITH_DENSITY.has(format),
+  },
+  presence(
+    'profile',
+    ({ profile }) => profile,
+    (format) => format !== 'gif',
+    (wish, source) => stripped(wish) || (wish.grayscale === true && source.colours !== 'grey'),
+  ),
+  presence(
+    'exif',
+    ({ exif }) => exif,
+    (format) => WITH_EXIF.has(format),
+  ),
+  presence(
+    'xmp',
+    ({ xmp }) => xmp,
+    (format) => WITH_EXIF.has(format),
+  ),
+  presence(
+    'iptc',
+    ({ iptc }) => iptc,
+    (format) => WITH_IPTC.has(format),
+  ),
+  presence(
+    'gain_map',
+    ({ gainMap }) => gainMap,
+    () => false,
+  ),
+];
