@@ -22,6 +22,7 @@ const PARTS: Readonly<Record<string, RegExp>> = {
   option_unknown: /^There is no option "(.{1,200})"/,
   page_incomplete: /after ([\d.]{1,10}) seconds/,
   pages_beyond_end: /^The document has (\d{1,10}) pages/,
+  property_lost: /what the source has: (.{1,2000})\.$/,
   zip_of_pages: /^One (\w{1,40}) file can contain only one page: the (\d{1,10}) parts/,
 };
 /** Between losses. */
