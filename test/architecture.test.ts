@@ -44,7 +44,14 @@ const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['checks', 'failure', 'slot'],
     ['settings'],
   ],
-  'worker/conversion': [['job-handler'], ['output', 'run-tool'], ['convert', 'run-trial'], ['run-hop'], ['judge', 'password', 'run-step']],
+  'worker/conversion': [
+    ['job-handler'],
+    ['receipt'],
+    ['output', 'run-tool'],
+    ['convert', 'run-trial'],
+    ['run-hop'],
+    ['judge', 'password', 'run-step'],
+  ],
   controller: [['conversion-jobs', 'pools'], ['watched'], ['settings']],
   'controller/pools': [
     ['controller'],
@@ -61,6 +68,7 @@ const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['catalog'],
     ['tools'],
     ['tool-families'],
+    ['fidelity'],
     ['engines'],
     ['planning', 'routes', 'sniff'],
     ['route'],

@@ -1,5 +1,6 @@
 /** The shape of a stored job, by which records are validated when they are read. */
 import { z } from 'zod';
+import { PropertyVerdict } from '../contracts/api/job.ts';
 import { lanes } from '../contracts/messages/order.ts';
 import { UploadEnd } from '../contracts/messages/submission.ts';
 
@@ -15,12 +16,6 @@ export const StoredOutputSchema = z.strictObject({
   files: z.number().int(),
 });
 export const StoredFailureSchema = z.strictObject({ reason: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()) });
-const Verdict = z.strictObject({
-  property: z.string(),
-  outcome: z.enum(['kept', 'asAsked', 'adapted', 'lost', 'unknown']),
-  source: z.string().optional(),
-  result: z.string().optional(),
-});
 const Warning = z.strictObject({ code: z.string(), message: z.string() });
 
 export const JobRecordSchema = z.strictObject({
@@ -62,7 +57,7 @@ export const JobRecordSchema = z.strictObject({
   engine: z.strictObject({ name: z.string(), version: z.string() }).optional(),
   warnings: z.array(Warning),
   /** What became of each property of the source. */
-  fidelity: z.array(Verdict).readonly().optional(),
+  fidelity: z.array(PropertyVerdict).readonly().optional(),
   output: StoredOutputSchema.optional(),
   failure: StoredFailureSchema.optional(),
 });

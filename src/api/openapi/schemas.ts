@@ -4,7 +4,7 @@ import { Batch, BatchEntry } from '../../contracts/api/batch.ts';
 import { details } from '../../contracts/api/details.ts';
 import { Entry } from '../../contracts/api/entry.ts';
 import { FormatEngine, FormatList, FormatSource, FormatStep, FormatTarget, FormatWay } from '../../contracts/api/formats.ts';
-import { Fidelity, Job, JobLinks, JobOutput, Receipt, TextJob, Verdict, Warning } from '../../contracts/api/job.ts';
+import { Fidelity, Job, JobLinks, JobOutput, PropertyVerdict, Receipt, TextJob, Warning } from '../../contracts/api/job.ts';
 import { Health, Limits } from '../../contracts/api/service.ts';
 import { ToolEntry, ToolList, ToolOption } from '../../contracts/api/tools.ts';
 import { Upload } from '../../contracts/api/upload.ts';
@@ -18,7 +18,7 @@ const NAMED = {
   JobOutput,
   JobLinks,
   Warning,
-  Verdict,
+  PropertyVerdict,
   Fidelity,
   Receipt,
   Batch,

@@ -1,7 +1,7 @@
 /** What a picture has that its result should have too, and which formats can contain it. */
 import type { Options } from '../options/options.ts';
-import type { Property } from './fidelity.ts';
-import type { PictureHeader } from './headers/picture.ts';
+import type { PictureHeader } from '../planning/headers/picture.ts';
+import type { FidelityProperty } from './fidelity.ts';
 
 /** Bits a channel, at most: JPEG and WebP have 8 (RFC 9649), AV1 12, HEVC as our encoders write it 10. */
 const DEEPEST: Readonly<Record<string, number>> = { png: 16, apng: 16, tiff: 16, avif: 12, heic: 10 };
@@ -19,7 +19,7 @@ const DENSITY_ROUNDS = 1;
 /** GIF counts hundredths of a second: each frame may be off by half of one, ms. */
 const DELAY_ROUNDS_MS = 5;
 
-type PictureProperty = Property<PictureHeader, Options>;
+type PictureProperty = FidelityProperty<PictureHeader, Options>;
 
 const stripped = ({ strip_metadata: strip }: Options): boolean => strip === true;
 /** Something that is there or not. */

@@ -1,10 +1,11 @@
 /** The receipt of a conversion: what its source had, and what of it the result has. */
+import type { PropertyVerdict } from '../../contracts/api/job.ts';
 import type { Facts } from '../engine.ts';
 import { AUDIO, VIDEO } from '../engines/media/ffmpeg/containers.ts';
 import type { MediaFacts } from '../engines/media/ffmpeg/streams.ts';
 import type { Options } from '../options/options.ts';
-import { compare, type Verdict } from './fidelity.ts';
-import { pictureOf } from './headers/picture.ts';
+import { pictureOf } from '../planning/headers/picture.ts';
+import { compare } from './fidelity.ts';
 import { pictureProperties } from './picture.ts';
 import { filmReceipt, soundReceipt } from './recording.ts';
 
@@ -12,7 +13,7 @@ import { filmReceipt, soundReceipt } from './recording.ts';
  * @param source what the judge and the engine found in the source, and `result` in the result @param target its format
  * @returns undefined where not both are of a kind that is measured: a page that becomes a picture has no properties in common with it
  */
-export function receiptOf(source: Facts, result: Facts, options: Options, target: string): readonly Verdict[] | undefined {
+export function receiptOf(source: Facts, result: Facts, options: Options, target: string): readonly PropertyVerdict[] | undefined {
   const [picture, made] = [pictureOf(source), pictureOf(result)];
   if (picture !== undefined && made !== undefined) return compare(pictureProperties, picture, made, options, target);
   const [recording, media] = [recordingOf(source), recordingOf(result)];
@@ -27,7 +28,7 @@ const recordingOf = (facts: Facts) => facts['media'] as MediaFacts | undefined;
 const ofTrack = (recording: MediaFacts, track = 1): MediaFacts => ({ ...recording, audio: recording.audio.slice(track - 1) });
 
 /** Those that differ, and that no option explains, in a sentence; undefined: there are none. */
-export function sentenceOf(verdicts: readonly Verdict[], outcome: 'lost' | 'adapted'): string | undefined {
+export function sentenceOf(verdicts: readonly PropertyVerdict[], outcome: 'lost' | 'adapted'): string | undefined {
   const those = verdicts.filter((verdict) => verdict.outcome === outcome);
   if (those.length === 0) return undefined;
   return those

@@ -3,9 +3,9 @@ import { AUDIO, VIDEO } from '../engines/media/ffmpeg/containers.ts';
 import { AUDIO_ENCODERS, type AudioEncoder } from '../engines/media/ffmpeg/encoders.ts';
 import { type AudioStream, type MediaFacts, shownSize, type VideoStream } from '../engines/media/ffmpeg/streams.ts';
 import type { Options } from '../options/options.ts';
-import type { Property } from './fidelity.ts';
+import type { FidelityProperty } from './fidelity.ts';
 
-type RecordingProperty = Property<MediaFacts, Options>;
+type RecordingProperty = FidelityProperty<MediaFacts, Options>;
 
 /** Encoders pad the end to whole frames, and files state their length in whole packets: seconds, and a share of the length. */
 const LENGTH_ROUNDS = { seconds: 0.25, share: 0.005 };

@@ -1,6 +1,6 @@
 /** Looks through a file before an engine gets it, for what no engine may decode and for what their inspections do not find. */
 import type { Facts } from '../engine.ts';
-import { pictureHeader } from '../fidelity/headers/read.ts';
+import { pictureHeader } from './headers/read.ts';
 import { boundFrames } from './pictures/frames.ts';
 import { depthOfHeif } from './pictures/heif-depth.ts';
 import { exifOfPng } from './pictures/png.ts';

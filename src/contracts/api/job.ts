@@ -21,7 +21,7 @@ export const Warning = z.object({
   message: z.string().describe('A sentence for people'),
 });
 
-export const Verdict = z.object({
+export const PropertyVerdict = z.object({
   property: z.string().describe('Such as `alpha` or `frame_rate`'),
   outcome: z
     .enum(['kept', 'asAsked', 'adapted', 'lost', 'unknown'])
@@ -32,16 +32,20 @@ export const Verdict = z.object({
   result: z.string().optional().describe('What the result has, where that differs'),
 });
 
+export type PropertyVerdict = z.infer<typeof PropertyVerdict>;
+
 /** What became of the source's properties, measured on both files. */
 export const Fidelity = z.object({
   kept: z.number().int().min(0).describe('How many properties the result has as the source has them'),
-  changes: z.array(Verdict).describe('The others'),
+  changes: z.array(PropertyVerdict).describe('The others'),
 });
 
 /** Of one job, whole. */
 export const Receipt = z.object({
   job_id: z.string().regex(jobIdPattern),
-  properties: z.array(Verdict).describe('All that the source has and that is measured; empty for kinds of files that are not measured yet'),
+  properties: z
+    .array(PropertyVerdict)
+    .describe('All that the source has and that is measured; empty for kinds of files that are not measured yet'),
 });
 
 export const Job = z.object({

@@ -1,8 +1,8 @@
 /** Measures a job's result, and compares it with what was found in its source. */
 import type { EngineWarning, Facts } from '../../catalog/engine.ts';
-import type { Verdict } from '../../catalog/fidelity/fidelity.ts';
-import { hasPictureHeader } from '../../catalog/fidelity/headers/read.ts';
 import { receiptOf, sentenceOf } from '../../catalog/fidelity/receipt.ts';
+import { hasPictureHeader } from '../../catalog/planning/headers/read.ts';
+import type { PropertyVerdict } from '../../contracts/api/job.ts';
 import { Failure } from '../../errors.ts';
 import type { Judge } from '../../judge/judge.ts';
 import type { ConversionResult } from './convert.ts';
@@ -14,7 +14,7 @@ export async function receiptFor(
   { found }: ConversionResult,
   { path, files }: Pick<PackedOutput, 'path' | 'files'>,
   target: string,
-): Promise<readonly Verdict[] | undefined> {
+): Promise<readonly PropertyVerdict[] | undefined> {
   if (found === undefined || files !== 1) return undefined;
   const header = found.source['picture'] !== undefined && hasPictureHeader(target) ? await headerOf(judge, target, path) : {};
   return receiptOf(found.source, { ...found.result, ...header }, found.options, target);
@@ -30,7 +30,7 @@ async function headerOf(judge: Judge, target: string, path: string): Promise<Fac
   }
 }
 
-export function lossesIn(fidelity: readonly Verdict[] | undefined): readonly EngineWarning[] {
+export function lossesIn(fidelity: readonly PropertyVerdict[] | undefined): readonly EngineWarning[] {
   const lost = sentenceOf(fidelity ?? [], 'lost');
   return lost === undefined ? [] : [{ code: 'property_lost', message: `The result does not have what the source has: ${lost}.` }];
 }

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
 import { compare } from '../../../src/catalog/fidelity/fidelity.ts';
-import { BARE, type PictureHeader } from '../../../src/catalog/fidelity/headers/picture.ts';
-import { pictureHeader } from '../../../src/catalog/fidelity/headers/read.ts';
 import { pictureProperties } from '../../../src/catalog/fidelity/picture.ts';
 import { sentenceOf } from '../../../src/catalog/fidelity/receipt.ts';
+import { BARE, type PictureHeader } from '../../../src/catalog/planning/headers/picture.ts';
+import { pictureHeader } from '../../../src/catalog/planning/headers/read.ts';
 import { piecesOf } from '../../../src/judge/pieces.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'filemill-headers-'));

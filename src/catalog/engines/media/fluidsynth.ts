@@ -4,7 +4,7 @@ import { MIDI } from '../../known-good.ts';
 import { AUDIO } from './ffmpeg/containers.ts';
 import { explain } from './ffmpeg/explain.ts';
 import { planSound, soundOptions } from './ffmpeg/sound.ts';
-import { type MediaFacts, NOTHING } from './ffmpeg/streams.ts';
+import { type MediaFacts, NO_STREAMS } from './ffmpeg/streams.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';
 
 const FONT = '/usr/share/sounds/sf2/TimGM6mb.sf2';
@@ -13,7 +13,7 @@ const RATE = 44_100;
 const GAIN = '0.6';
 
 const PLAYED: MediaFacts = {
-  ...NOTHING,
+  ...NO_STREAMS,
   audio: [{ index: 0, codec: 'pcm_s16le', rate: RATE, channels: 2, bits: 16, float: false, lossless: true, bitrate: undefined }],
 };
 

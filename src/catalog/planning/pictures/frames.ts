@@ -21,12 +21,12 @@ const WALKS: Readonly<Record<string, { readonly walk: Walk; readonly limit: 'fra
 /** @throws Failure `input_limit` */
 export function boundFrames(format: string, file: Pieces): void {
   const known = WALKS[format];
-  const count = picturesIn(format, file);
+  const count = countPictures(format, file);
   if (known !== undefined && count > known.max) throw inputLimit(known.limit, known.max, count);
 }
 
 /** @returns how many pictures the file has, at most one beyond the bound; 0 where the format is not counted */
-export function picturesIn(format: string, file: Pieces): number {
+export function countPictures(format: string, file: Pieces): number {
   const known = WALKS[format];
   let count = 0;
   for (const _ of known?.walk(file) ?? []) if (++count > (known?.max ?? 0)) break;

@@ -3,7 +3,7 @@ import { latin1, u32be } from '../../looks/bytes.ts';
 import type { Pieces } from '../pieces.ts';
 
 /** Bytes of a file: its content, from its first byte to the one behind its last. */
-export interface Box {
+export interface HeifBox {
   readonly type: string;
   readonly at: number;
   readonly end: number;
@@ -11,7 +11,7 @@ export interface Box {
 
 const MOST_CHANNELS = 16;
 
-export function* boxesIn(file: Pieces, from: number, end: number): Generator<Box> {
+export function* boxesIn(file: Pieces, from: number, end: number): Generator<HeifBox> {
   for (let at = from; at + 8 <= end; ) {
     const head = file.read(at, 16);
     const stated = u32be(head, 0);

@@ -60,10 +60,10 @@ export interface MediaFacts {
   readonly chapters: number;
 }
 
-export const mediaOf = (facts: Facts): MediaFacts => (facts['media'] as MediaFacts | undefined) ?? NOTHING;
+export const mediaOf = (facts: Facts): MediaFacts => (facts['media'] as MediaFacts | undefined) ?? NO_STREAMS;
 
 /** Of a file without any stream. */
-export const NOTHING: MediaFacts = {
+export const NO_STREAMS: MediaFacts = {
   duration: undefined,
   video: [],
   audio: [],

@@ -2,8 +2,8 @@
 import { conversionFailed, inputLimit } from '../../../../../errors.ts';
 import { WEBP_MAX_SIDE } from '../../../../bounds.ts';
 import type { Plan, Task } from '../../../../engine.ts';
-import { pictureOf } from '../../../../fidelity/headers/picture.ts';
 import type { OptionName, Options } from '../../../../options/options.ts';
+import { pictureOf } from '../../../../planning/headers/picture.ts';
 import { command, ONE_PICTURE, tags } from '../command.ts';
 import { ANIMATIONS } from '../containers.ts';
 import { mediaOf, uprightAspect, type VideoStream } from '../streams.ts';

@@ -1,6 +1,6 @@
 /** The blocks of a GIF (GIF89a, 17 to 26). */
 import { has, u8, u16le } from '../../looks/bytes.ts';
-import type { Pieces } from '../../planning/pieces.ts';
+import type { Pieces } from '../pieces.ts';
 import { BARE, type PictureHeader } from './picture.ts';
 
 const table = (flags: number): number => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0);

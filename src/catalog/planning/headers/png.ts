@@ -1,9 +1,9 @@
 /** The chunks of a PNG or APNG (PNG 3, 11). */
 import { has, u8, u16be, u32be } from '../../looks/bytes.ts';
-import { exifSays, MOST_EXIF } from '../../planning/pictures/exif-says.ts';
-import { chunksIn } from '../../planning/pictures/png.ts';
-import type { Pieces } from '../../planning/pieces.ts';
-import { BARE, type PictureHeader, perInch, shown } from './picture.ts';
+import { exifSays, MOST_EXIF } from '../pictures/exif-says.ts';
+import { chunksIn } from '../pictures/png.ts';
+import type { Pieces } from '../pieces.ts';
+import { asShown, BARE, type PictureHeader, perInch } from './picture.ts';
 
 /** 11.2.1: the type of colours, a number in the header. */
 const COLOURS: Readonly<Record<number, PictureHeader['colours']>> = { 0: 'grey', 2: 'rgb', 3: 'palette', 4: 'grey', 6: 'rgb' };
@@ -37,7 +37,7 @@ export function pngHeader(file: Pieces): PictureHeader | undefined {
   const animated = frames > 1 && loops !== undefined ? { loops, durationMs: Math.round(durationMs) } : {};
   return {
     ...BARE,
-    ...shown(width, height, orientation),
+    ...asShown(width, height, orientation),
     depth: colours === 'palette' ? 8 : depth,
     colours,
     alpha,

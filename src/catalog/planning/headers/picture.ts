@@ -44,7 +44,7 @@ export const BARE: Omit<PictureHeader, 'width' | 'height'> = {
 };
 
 /** Of a picture that is stored lying on its side, the sides as they are shown. */
-export const shown = (width: number, height: number, orientation: number): Pick<PictureHeader, 'width' | 'height' | 'orientation'> =>
+export const asShown = (width: number, height: number, orientation: number): Pick<PictureHeader, 'width' | 'height' | 'orientation'> =>
   orientation >= 5 ? { width: height, height: width, orientation } : { width, height, orientation };
 
 /** Pixels an inch, of pixels a metre. */

@@ -1,8 +1,8 @@
 /** The segments of a JPEG before its pixels (ITU-T T.81, B.1; JFIF 1.02; CIPA DC-008). */
 import { find, has, latin1, u8, u16be } from '../../looks/bytes.ts';
-import { exifSays } from '../../planning/pictures/exif-says.ts';
-import type { Pieces } from '../../planning/pieces.ts';
-import { BARE, type PictureHeader, shown } from './picture.ts';
+import { exifSays } from '../pictures/exif-says.ts';
+import type { Pieces } from '../pieces.ts';
+import { asShown, BARE, type PictureHeader } from './picture.ts';
 
 /** Segments before the pixels; EXIF with a large preview and a profile have some dozens. */
 const MOST_SEGMENTS = 500;
@@ -46,7 +46,7 @@ export function jpegHeader(file: Pieces): PictureHeader | undefined {
   }
   if (width === 0 || height === 0) return undefined;
   const colours = channels === 1 ? 'grey' : channels === 4 ? 'cmyk' : 'rgb';
-  return { ...BARE, ...shown(width, height, orientation), depth, colours, ...found, ...(density !== undefined && { density }) };
+  return { ...BARE, ...asShown(width, height, orientation), depth, colours, ...found, ...(density !== undefined && { density }) };
 }
 
 /** Baseline, extended, progressive and lossless frames; not the tables between them. */

@@ -1,8 +1,8 @@
 /** The chunks of a WebP (WebP container specification; RFC 6386, 9.1; WebP lossless bitstream, 3). */
 import { has, u8, u16le, u32le } from '../../looks/bytes.ts';
-import { type ExifSays, exifSays, MOST_EXIF } from '../../planning/pictures/exif-says.ts';
-import type { Pieces } from '../../planning/pieces.ts';
-import { BARE, type PictureHeader, shown } from './picture.ts';
+import { type ExifSays, exifSays, MOST_EXIF } from '../pictures/exif-says.ts';
+import type { Pieces } from '../pieces.ts';
+import { asShown, BARE, type PictureHeader } from './picture.ts';
 
 const u24le = (bytes: Uint8Array, at: number): number => u16le(bytes, at) + u8(bytes, at + 2) * 0x1_0000;
 
@@ -41,7 +41,7 @@ export function webpHeader(file: Pieces): PictureHeader | undefined {
   const animated = frames > 1 && loops !== undefined ? { loops, durationMs } : {};
   return {
     ...BARE,
-    ...shown(width, height, said.orientation ?? 1),
+    ...asShown(width, height, said.orientation ?? 1),
     frames: Math.max(1, frames),
     ...animated,
     ...found,

@@ -1,8 +1,8 @@
 /** The first directory of a TIFF or BigTIFF, and how many more there are (TIFF 6.0, section 8). */
 import { directoryNumbers } from '../../looks/bytes.ts';
-import { picturesIn } from '../../planning/pictures/frames.ts';
-import type { Pieces } from '../../planning/pieces.ts';
-import { BARE, type PictureHeader, shown } from './picture.ts';
+import { countPictures } from '../pictures/frames.ts';
+import type { Pieces } from '../pieces.ts';
+import { asShown, BARE, type PictureHeader } from './picture.ts';
 
 const MOST_ENTRIES = 500;
 const TAG = {
@@ -49,11 +49,11 @@ export function tiffHeader(file: Pieces): PictureHeader | undefined {
   const stated = density === undefined || density <= 1 || unit === 1 ? undefined : Math.round(unit === 3 ? density * 2.54 : density);
   return {
     ...BARE,
-    ...shown(width, height, values.get(TAG.orientation) ?? 1),
+    ...asShown(width, height, values.get(TAG.orientation) ?? 1),
     depth: photometric === 3 ? 8 : (values.get(TAG.bits) ?? 1),
     colours: photometric <= 1 ? 'grey' : photometric === 3 ? 'palette' : photometric === 5 ? 'cmyk' : 'rgb',
     alpha: [1, 2].includes(values.get(TAG.extra) ?? 0),
-    frames: Math.max(1, picturesIn('tiff', file)),
+    frames: Math.max(1, countPictures('tiff', file)),
     profile: values.has(TAG.profile),
     exif: values.has(TAG.exif),
     xmp: values.has(TAG.xmp),

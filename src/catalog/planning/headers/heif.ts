@@ -1,15 +1,15 @@
 /** The boxes of a HEIC or AVIF that describe its main picture (ISO 14496-12, 8.11; ISO 23008-12, 6.5). */
 import { latin1, u8, u16be, u32be } from '../../looks/bytes.ts';
-import { type Box, boxesIn } from '../../planning/pictures/heif-depth.ts';
-import type { Pieces } from '../../planning/pieces.ts';
-import { BARE, type PictureHeader, shown } from './picture.ts';
+import { boxesIn, type HeifBox } from '../pictures/heif-depth.ts';
+import type { Pieces } from '../pieces.ts';
+import { asShown, BARE, type PictureHeader } from './picture.ts';
 
 /** Pictures are often stored as hundreds of tiles. */
 const MOST_ITEMS = 4096;
 const MOST_PROPERTIES = 512;
 
 /** What describes a picture: read as far as the longest needs, bytes. */
-interface Property extends Box {
+interface Property extends HeifBox {
   readonly data: Buffer;
 }
 
@@ -32,7 +32,7 @@ export function heifHeader(file: Pieces): PictureHeader | undefined {
   return {
     ...BARE,
     // What turns the picture is a property of the container: the pixels are shown upright by every reader.
-    ...shown(width, height, turns !== undefined && (u8(turns.data, 0) & 1) === 1 ? 6 : 1),
+    ...asShown(width, height, turns !== undefined && (u8(turns.data, 0) & 1) === 1 ? 6 : 1),
     orientation: 1,
     depth: bits === undefined ? 8 : u8(bits, 5),
     colours: bits !== undefined && u8(bits, 4) === 1 ? 'grey' : 'rgb',
@@ -45,13 +45,13 @@ export function heifHeader(file: Pieces): PictureHeader | undefined {
 }
 
 /** Version 0 has an id of two bytes, version 1 one of four. */
-function mainItem(file: Pieces, box: Box | undefined): number | undefined {
+function mainItem(file: Pieces, box: HeifBox | undefined): number | undefined {
   if (box === undefined) return undefined;
   const data = Buffer.from(file.read(box.at, 8));
   return u8(data, 0) === 0 ? u16be(data, 4) : u32be(data, 4);
 }
 
-function itemTypes(file: Pieces, box: Box | undefined): readonly string[] {
+function itemTypes(file: Pieces, box: HeifBox | undefined): readonly string[] {
   if (box === undefined) return [];
   const wide = u8(file.read(box.at, 1), 0) > 0;
   return boxesIn(file, box.at + (wide ? 8 : 6), box.end)
@@ -65,7 +65,7 @@ function itemTypes(file: Pieces, box: Box | undefined): readonly string[] {
 }
 
 /** All properties of the file, and those of one item, in the order in which they apply. */
-function propertiesIn(file: Pieces, described: Box) {
+function propertiesIn(file: Pieces, described: HeifBox) {
   const parts = boxesIn(file, described.at, described.end).toArray();
   const container = parts.find(({ type }) => type === 'ipco');
   const all: Property[] = [];

@@ -1,5 +1,5 @@
 /** Reads the header of a picture in any format that has a reader here. */
-import type { Pieces } from '../../planning/pieces.ts';
+import type { Pieces } from '../pieces.ts';
 import { gifHeader } from './gif.ts';
 import { heifHeader } from './heif.ts';
 import { jpegHeader } from './jpeg.ts';
