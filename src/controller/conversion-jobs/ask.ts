@@ -12,3 +12,7 @@ export interface More {
   /** Number of the upload's attempt, from 1 on. */
   readonly attempt?: number;
 }
+
+/** Whether nothing is left to cancel: it was cancelled, or asking again would get the same refusal. @param answer to `cancel` */
+export const isCancelled = (answer: SubmissionAnswer): boolean =>
+  'cancelled' in answer || ('error' in answer && !answer.error.details.retryable);

@@ -6,7 +6,7 @@ import type { SubmissionAnswer } from '../../contracts/messages/submission.ts';
 import type { Kube } from '../../kube/connection/connect.ts';
 import { type Recorder, regarding } from '../../kube/events.ts';
 import { type KubeObject, objectKey } from '../../kube/resource.ts';
-import type { Ask } from './ask.ts';
+import { type Ask, isCancelled } from './ask.ts';
 import { askAgainAfterMs, nextStep, secretAgainAfterMs, uploadAgainAfterMs } from './decide.ts';
 import { happeningOf } from './events.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER, MANAGER } from './resource.ts';
@@ -158,8 +158,7 @@ async function writeWait(deps: ReconcileDeps, job: ConversionJobObject, { refusa
 
 async function cancel(deps: ReconcileDeps, job: ConversionJobObject, signal: AbortSignal): Promise<Outcome> {
   const answer = await deps.ask('cancel', job);
-  const isOver = 'cancelled' in answer || ('error' in answer && !answer.error.details.retryable);
-  return isOver ? { job: await release(deps, job, signal) } : { againAfterMs: CANCEL_AGAIN_MS };
+  return isCancelled(answer) ? { job: await release(deps, job, signal) } : { againAfterMs: CANCEL_AGAIN_MS };
 }
 
 /** Others may have finalizers there too, and their later writes must not be overwritten. @throws KubeError `Conflict` */

@@ -2,7 +2,7 @@
  * Cancels the jobs of ConversionJobs that are gone. No finalizer waits for that: with the controller uninstalled, a finalizer would keep a
  * resource, and the namespace that holds it, for ever.
  */
-import type { Ask } from './ask.ts';
+import { type Ask, isCancelled } from './ask.ts';
 import { CANCEL_WITHIN_MS, leavesJob } from './decide.ts';
 import type { ConversionJobObject } from './resource.ts';
 
@@ -52,8 +52,7 @@ export function createRemovals({ ask, clock }: { readonly ask: Ask; readonly clo
       const entries = removed.get(key) ?? [];
       for (const entry of entries) {
         const answer = await ask('cancel', entry.job);
-        const isOver = 'cancelled' in answer || ('error' in answer && !answer.error.details.retryable);
-        if (!isOver && !isLate(entry)) left.push(entry);
+        if (!isCancelled(answer) && !isLate(entry)) left.push(entry);
       }
       // Others may have been added meanwhile.
       keep(key, [...left, ...(removed.get(key) ?? []).filter((entry) => !entries.includes(entry))]);

@@ -73,18 +73,14 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy, on
     const files = { input, output, ...(beside !== undefined && { beside }), ...(passwordFile !== undefined && { passwordFile }) };
     const program = toolbox.resolve(engine, step.ask, egressProxy?.port);
     const key = `${residentKey(engine, step.ask)}${program.egress ? ' online' : ''}`;
-    try {
-      return await residents.ask(key, program, step.request, files, { limits, signal, onProgress });
-    } catch (error) {
-      if (!(error instanceof ResidentBroken)) throw error;
-      if (error.why === 'timeout') throw conversionFailed('timeout', { cause: error });
-      if (signal.aborted) throw conversionFailed('cancelled', { cause: error });
+    const inNewProcess = (error: ResidentBroken) => {
+      const exceeded = BROKEN[error.why];
       // This file alone exceeded the limit, in a separate process.
-      if (error.wasFresh && error.why === 'memory') throw conversionFailed('memory', { cause: error });
-      if (error.wasFresh && error.why === 'output') throw conversionFailed('output_limit', { cause: error });
-      // The resident's age may have broken it, and not this file: try again in a new process.
+      if (error.wasFresh && exceeded !== undefined) throw conversionFailed(exceeded, { cause: error });
+      // The resident's age may have broken it, and not this file.
       return runOnce(step.otherwise, where);
-    }
+    };
+    return residents.ask(key, program, step.request, files, { limits, signal, onProgress }).catch(orFail(signal, inNewProcess));
   };
 
   /** Each conversation has a new process; what has broken is the program that forks it, and another takes its place. */
@@ -126,12 +122,12 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy, on
 
 /** Why no answer came; `again` where another try is worthwhile. @throws Failure */
 const orFail =
-  (signal: AbortSignal, again?: () => Promise<ProgramAnswer>) =>
+  (signal: AbortSignal, again?: (error: ResidentBroken) => Promise<ProgramAnswer>) =>
   (error: unknown): Promise<ProgramAnswer> => {
     if (!(error instanceof ResidentBroken)) throw error;
     if (error.why === 'timeout') throw conversionFailed('timeout', { cause: error });
     if (signal.aborted) throw conversionFailed('cancelled', { cause: error });
-    if (again !== undefined) return again();
+    if (again !== undefined) return again(error);
     // A program that does not start has read no file.
     if (error.why === 'start') throw conversionFailed('internal', { cause: new LauncherFailed(error.message, { cause: error }) });
     throw conversionFailed(BROKEN[error.why] ?? 'engine_crashed', { cause: error });

@@ -13,9 +13,13 @@ export async function lockedDocuments(): Promise<ReadonlyMap<string, Buffer>> {
   // A socket is made in it: its path has to be short.
   const folder = await mkdtemp('/tmp/fm-locked-');
   try {
-    await promisify(execFile)('/usr/bin/python3', ['-c', SCRIPT, join(checkout, 'src/exec/programs'), folder, PASSWORD, LOCKED_WORDS], {
-      cwd: folder,
-    });
+    await promisify(execFile)(
+      '/usr/bin/python3',
+      ['-c', SCRIPT, join(checkout, 'src/exec/programs/documents'), folder, PASSWORD, LOCKED_WORDS],
+      {
+        cwd: folder,
+      },
+    );
     return new Map(await Promise.all(FORMATS.map(async (format) => [format, await readFile(join(folder, `locked.${format}`))] as const)));
   } finally {
     await rm(folder, { recursive: true });

@@ -122,7 +122,7 @@ describe('the paths of the document', () => {
     const code = sources.join('\n');
     const headers = new Set([...code.matchAll(/headers\['([a-z-]+)'\]/g)].map(([, name = '']) => name));
     const queries = new Set(
-      [...code.matchAll(/query\['(\w+)'\]|\{ (\w+) \} = request\.query/g)].map(([, one, other]) => one ?? other ?? ''),
+      [...code.matchAll(/query(?:\['|\.)(\w+)|\{ (\w+) \} = request\.query/g)].map(([, one, other]) => one ?? other ?? ''),
     );
     const told = operations.flatMap(({ operation }) => parametersOf(operation));
     const toldOf = (where: string) => new Set(told.flatMap((each) => (each.in === where ? [each.name.toLowerCase()] : [])));

@@ -17,7 +17,7 @@ import type { Toolbox } from '../../../src/exec/toolbox.ts';
 import { createStepper, type StepRun } from '../../../src/worker/conversion/run-step.ts';
 
 const run = promisify(execFile);
-const [MEASURE, SESSION] = ['measure-model', 'inference/session'].map((name) => resolve(`src/exec/programs/${name}.ts`));
+const [MEASURE, SESSION] = ['inference/measure-model', 'inference/session'].map((name) => resolve(`src/exec/programs/${name}.ts`));
 
 let folder: string;
 let graph: string;

@@ -234,6 +234,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
   'catalog/names.ts': (module) => ({
     cleanName: as(module['cleanName']),
     baseName: as(module['baseName']),
+    nameWithoutSuffix: as(module['nameWithoutSuffix']),
     resultName: (text) => as2(module['resultName'])(text, 'jpg'),
     distinctNames: (text) => distinctNames()([text]),
     // It only puts numbers after names.
@@ -309,7 +310,13 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     matches: NOT_FOREIGN,
   }),
   'catalog/looks/sample.ts': () => ({ Sampler: (text) => sampleOf(text) }),
-  'catalog/sniff/verdict.ts': () => ({ asFormat: NOT_FOREIGN, asRefused: NOT_FOREIGN, tieAmong: NOT_FOREIGN, tie: NOT_FOREIGN }),
+  'catalog/sniff/verdict.ts': () => ({
+    asCut: NOT_FOREIGN,
+    asFormat: NOT_FOREIGN,
+    asRefused: NOT_FOREIGN,
+    tieAmong: NOT_FOREIGN,
+    tie: NOT_FOREIGN,
+  }),
   'catalog/looks/charset.ts': (module) => ({ decode: bytes(as(module['decode'])), isText: sniffed(as(module['isText'])) }),
   'catalog/sniff/text/markup.ts': (module) => ({ likeliest: as(module['likeliest']) }),
   'catalog/sniff/text/page-parts.ts': (module) => ({

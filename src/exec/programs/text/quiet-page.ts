@@ -1,5 +1,5 @@
 /** The frame of a page that loads nothing, even if some of what strangers wrote into it would. */
-import { escaped } from '../documents/mail/body.ts';
+import { escaped } from './html.ts';
 
 /** The policy keeps the page from loading anything: a sender does not learn that it was opened. */
 export const quietHead = (title: string, styles: string): string => `<!DOCTYPE html>

@@ -200,6 +200,8 @@ it('finds every package that it imports where it is confined', () => {
     '@zone-eu/mailsplit',
     'ical.js',
     'rtf-stream-parser',
+    '@cornerstonejs/codec-charls',
+    '@csstools/css-tokenizer',
   ])
     add(`node_modules/${name}`);
   // What a package has inside is copied with it.

@@ -1,5 +1,5 @@
 /** Records as a page and as plain text, for people. */
-import { escaped } from '../../documents/mail/body.ts';
+import { escaped } from '../../text/html.ts';
 import { QUIET_FOOT, quietHead } from '../../text/quiet-page.ts';
 import { asLine, type PimRecord } from './record.ts';
 

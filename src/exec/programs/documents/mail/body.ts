@@ -1,5 +1,6 @@
 /** The text of a message, as HTML that runs and loads nothing. */
 import { html, parse, serialize, type DefaultTreeAdapterTypes as Tree, defaultTreeAdapter as tree } from 'parse5';
+import { escaped } from '../../text/html.ts';
 import { fateOf } from './allowed.ts';
 import { isElement, makeHarmless, nodesBelow } from './harmless.ts';
 import type { MailedFile, Message } from './messages.ts';
@@ -44,9 +45,6 @@ function bodyOf(written: string): Tree.Element {
   body.childNodes = [...styles, ...body.childNodes];
   return body;
 }
-
-export const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 const paragraphs = (text: string): string =>
   text
