@@ -60,7 +60,7 @@ export async function rawForks({ input, source, target, options }: Order, proces
       const [step] = engine.plan({ source, target, options, input, output, scratch: output, passwordFile: undefined, facts: {} }).steps;
       if (step === undefined || !('talk' in step)) throw new Error('libvips is no longer talked to');
       const { opening, reply } = converse(
-        step.conversation((path) => path),
+        step.conversation((path) => path, 2 ** 31),
         output,
         60_000,
       );

@@ -3,6 +3,7 @@ import type { EngineRole, Toolchain } from '../contracts/toolchains.ts';
 import type { OptionMisfit, Reason } from '../errors.ts';
 import type { KnownGood } from './known-good.ts';
 import type { OptionName, Options } from './options/options.ts';
+import type { MemoryNeed } from './planning/encoders.ts';
 
 export interface Engine {
   readonly id: string;
@@ -116,6 +117,8 @@ export interface Task {
 export interface Plan {
   readonly steps: readonly Step[];
   readonly warnings?: readonly EngineWarning[];
+  /** Refused before the first step, where the conversion may not have so much. */
+  readonly needs?: MemoryNeed | undefined;
   /** Where only what the steps have made shows how to go on. */
   readonly next?: NextPlan;
 }
@@ -171,8 +174,8 @@ export interface ResidentStep {
 export interface ConversationStep {
   /** A key of the engine's `binaries`. */
   readonly talk: string;
-  /** @param at tells where the program finds the input, or a path in the output folder */
-  readonly conversation: (at: (path: string) => string) => Conversation;
+  /** @param at tells where the program finds the input, or a path in the output folder @param memoryBytes what the process may have */
+  readonly conversation: (at: (path: string) => string, memoryBytes: number) => Conversation;
   /** The file that it reads, where an earlier step wrote it; unset: the task's. */
   readonly input?: string;
   /** One more file that it reads, which an earlier step wrote. */
@@ -189,9 +192,9 @@ export interface ProgramAnswer {
   readonly ok: boolean;
   readonly reason?: Reason;
   readonly words?: string;
-  /** Details of `input_limit`. */
+  /** Details of `input_limit`, and of `memory` where it was known before. */
   readonly details?: { readonly limit: string; readonly received: number; readonly max?: number; readonly min?: number };
-  /** Replaces the sentence of `input_limit`. */
+  /** Replaces the sentence of these. */
   readonly says?: string;
   /** Details of `invalid_option`. */
   readonly misfit?: OptionMisfit;

@@ -2,9 +2,10 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Engine, Facts, Inspection } from '../catalog/engine.ts';
 import { lookThrough } from '../catalog/planning/look-through.ts';
+import { saysOutOfMemory } from '../catalog/planning/out-of-memory.ts';
 import { matches, resolveSource } from '../catalog/sniff/sniff.ts';
 import { inspectionOf, type Tool } from '../catalog/tool.ts';
-import { Failure } from '../errors.ts';
+import { Failure, type Reason } from '../errors.ts';
 import { piecesOf } from './pieces.ts';
 import type { JudgeAnswer, OutputReader, Question, ThreadData } from './question.ts';
 
@@ -37,8 +38,14 @@ function answer(loaded: Loaded, question: Question): unknown {
     case 'facts':
       return readFacts(loaded, question);
     case 'reason':
-      return loaded.engines.get(question.engine)?.explain?.(question.output, question.code);
+      return reasonIn(loaded.engines.get(question.engine), question.output, question.code);
   }
+}
+
+/** A program that gets no memory often says that the file cannot be read, too. */
+function reasonIn(engine: Engine | undefined, output: string, code: number | null): Reason | undefined {
+  const reason = engine?.explain?.(output, code);
+  return (reason === undefined || reason === 'corrupt_input') && saysOutOfMemory(output) ? 'memory' : reason;
 }
 
 function look({ format, path }: Question & { ask: 'look' }): Facts {

@@ -9,7 +9,12 @@ import { NATIVE_PROGRAMS, type NativeProgram } from './policy.ts';
 
 const PROGRAMS = 'src/exec/programs';
 /** What they import of the service: files that import nothing. */
-export const SHARED = ['src/catalog/archive-phrases.ts', 'src/catalog/bounds.ts', 'src/catalog/looks/wide.ts'];
+export const SHARED = [
+  'src/catalog/archive-phrases.ts',
+  'src/catalog/bounds.ts',
+  'src/catalog/looks/wide.ts',
+  'src/catalog/planning/out-of-memory.ts',
+];
 /** This file: how it compiles them counts too. */
 const STAGE = 'src/exec/confine/stage.ts';
 /** libvips as sharp's packages bring it, with all that it needs: sharp itself is not used here. */

@@ -162,7 +162,7 @@ export class ResidentProcess {
    * answer. Otherwise as `serve`. @throws ResidentBroken
    */
   async talk(
-    conversation: (at: (path: string) => string) => Conversation,
+    conversation: (at: (path: string) => string, memoryBytes: number) => Conversation,
     files: JobPaths,
     { limits, signal }: ResidentRequestOptions,
   ): Promise<ProgramAnswer> {
@@ -170,7 +170,7 @@ export class ResidentProcess {
     try {
       const names = await handIn(this.folders, files).catch((cause: unknown) => this.handoverFailed(cause));
       const started = converse(
-        conversation((path) => String(renamed(path, names))),
+        conversation((path) => String(renamed(path, names)), limits.memoryBytes),
         join(this.folders.folder, 'job'),
         limits.wallMs,
       );

@@ -10,6 +10,7 @@ import { Failure, inputLimit } from '../../errors.ts';
 import { isUtf8Text } from '../../exec/files/utf8.ts';
 import type { Slot } from '../../exec/files/workspace.ts';
 import type { Judge } from '../../judge/judge.ts';
+import { requireMemory } from '../../catalog/planning/encoders.ts';
 import { judgeAll } from './judge.ts';
 import type { Stepper } from './run-step.ts';
 
@@ -91,9 +92,10 @@ export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: Hop
  */
 export async function carryOut(
   stepper: Stepper,
-  { steps, next, warnings = [] }: Plan,
+  { steps, next, needs, warnings = [] }: Plan,
   whereOf: (place: number, count: number) => Parameters<Stepper['runStep']>[1],
 ): Promise<readonly EngineWarning[]> {
+  requireMemory(needs, whereOf(0, steps.length).limits.memoryBytes);
   const all = [...warnings];
   // Several steps may note the same of one file.
   const add = (more: readonly EngineWarning[]) =>

@@ -12,6 +12,7 @@ import type { EgressProxy } from '../../fetch/pages/proxy.ts';
 import type { Judge } from '../../judge/judge.ts';
 import { LauncherFailed } from '../failure.ts';
 import { residentKey } from '../slot.ts';
+import { saysOutOfMemory } from '../../catalog/planning/out-of-memory.ts';
 
 export interface StepRun {
   readonly engine: Engine;
@@ -55,14 +56,14 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy, on
   const run: Stepper['run'] = async (step, where) => {
     const outcome = await start(step, where);
     if (hasSucceeded(step, outcome)) return outcome;
-    throw await failureOf(judge, where.engine, outcome);
+    throw await failureOf(judge, where, outcome);
   };
 
   /** Runs a resident's request in a new process. */
   const runOnce = async (step: ProcessStep, where: StepRun): Promise<ProgramAnswer> => {
     const outcome = await start(step, where);
     const answer = outcome.ended === 'exit' ? lastAnswer(outcome.stdout.toString()) : undefined;
-    if (answer === undefined || (answer.ok && !hasSucceeded(step, outcome))) throw await failureOf(judge, where.engine, outcome);
+    if (answer === undefined || (answer.ok && !hasSucceeded(step, outcome))) throw await failureOf(judge, where, outcome);
     return answer;
   };
 
@@ -139,17 +140,20 @@ const hasSucceeded = ({ succeeds = [0] }: ProcessStep, { ended, code }: ProcessO
   ended === 'exit' && succeeds.includes(code ?? -1);
 
 /** @param refused why the proxy refused connections */
-function refusalOf({ reason = 'corrupt_input', words, says, details, misfit: asked }: ProgramAnswer, refused: readonly string[]): Failure {
+function refusalOf(answer: ProgramAnswer, refused: readonly string[]): Failure {
+  const { words = '', says, details, misfit: asked } = answer;
+  const { reason: given = 'corrupt_input' } = answer;
+  const reason = given === 'corrupt_input' && saysOutOfMemory(words) ? 'memory' : given;
   if (reason === 'page_unreachable') return conversionFailed(reason, { details: { refused }, cause: new Error(words) });
   if (reason === 'invalid_option') return asked === undefined ? conversionFailed('internal', { cause: new Error(words) }) : misfit(asked);
   if (reason === 'input_limit' && details?.max !== undefined) return inputLimit(details.limit, details.max, details.received, says);
   return conversionFailed(reason, { ...(says === undefined ? {} : { says }), details: details ?? {}, cause: new Error(words) });
 }
 
-async function failureOf(judge: StepperDeps['judge'], engine: Engine, outcome: ProcessOutcome): Promise<Failure> {
+async function failureOf(judge: StepperDeps['judge'], { engine, limits }: StepRun, outcome: ProcessOutcome): Promise<Failure> {
   const message = `${engine.id} ${outcome.ended} ${outcome.code ?? outcome.signal}: ${outcome.stderr.slice(-2000)}`;
   const cause = outcome.ended === 'launcher' ? new LauncherFailed(message) : new Error(message);
-  const reason = await reasonFor(judge, engine, outcome);
+  const reason = await reasonFor(judge, engine, outcome, limits);
   // Our own program, run once: its answer has the particulars.
   const answer = SAYS_MORE.has(reason) ? answerIn(outcome) : undefined;
   return answer?.reason === reason ? refusalOf(answer, []) : conversionFailed(reason, { cause });
@@ -166,8 +170,17 @@ const SAYS_MORE: ReadonlySet<Reason> = new Set([
 
 const answerIn = ({ stdout }: ProcessOutcome): ProgramAnswer | undefined => lastAnswer(stdout.subarray(-LONGEST_LINE).toString());
 
-async function reasonFor(judge: StepperDeps['judge'], engine: Engine, outcome: ProcessOutcome): Promise<Reason> {
+/** Of its memory. A program that had so much when it failed, and says nothing of why, is taken to have got no more. */
+const STARVED = 7 / 8;
+
+async function reasonFor(
+  judge: StepperDeps['judge'],
+  engine: Engine,
+  outcome: ProcessOutcome,
+  { memoryBytes }: Pick<StepLimits, 'memoryBytes'>,
+): Promise<Reason> {
   const { ended, code, signal, stderr, stdout } = outcome;
+  const isStarved = outcome.peakBytes > memoryBytes * STARVED;
   switch (ended) {
     case 'time':
       return 'timeout';
@@ -183,8 +196,12 @@ async function reasonFor(judge: StepperDeps['judge'], engine: Engine, outcome: P
       return 'engine_crashed';
     case 'signal':
       if (signal === 'SIGXFSZ') return 'output_limit';
-      return signal === 'SIGXCPU' ? 'timeout' : 'engine_crashed';
+      if (signal === 'SIGXCPU') return 'timeout';
+      return isStarved || saysOutOfMemory(stderr) ? 'memory' : 'engine_crashed';
     case 'exit':
-      return (await judge.reasonOf(engine.id, `${stderr}\n${stdout.subarray(0, 4000).toString()}`, code)) ?? 'corrupt_input';
+      return (
+        (await judge.reasonOf(engine.id, `${stderr}\n${stdout.subarray(0, 4000).toString()}`, code)) ??
+        (isStarved ? 'memory' : 'corrupt_input')
+      );
   }
 }

@@ -52,6 +52,24 @@ it("a conversion that needs more than its share of the work folder fails alone, 
   expect(await tryAs('webp')).toBe('done');
 }, 60_000);
 
+it('an AVIF for which the memory is too little has its colours at half the resolution, and one for which that is too little is refused with figures', async () => {
+  service = await startService({ worker: { slots: { ...ONE_SLOT, image: 1, office: 0 }, memoryBytes: 200 * MIB } });
+  const create = { width: 400, height: 300, channels: 3, background: 'teal' } as const;
+  const bytes = await sharp({ create }).jpeg().toBuffer();
+  const wide = async (img_resize_w: string) => {
+    const url = service?.url ?? '';
+    return settled(url, await convert(url, { name: 'a.jpg', bytes }, 'avif', { img_resize_w }));
+  };
+  const whole = await wide('1000');
+  expect([whole.data?.status, whole.data?.warnings]).toEqual(['done', []]);
+  const halved = await wide('2200');
+  expect([halved.data?.status, halved.data?.warnings]).toMatchObject(['done', [{ code: 'lossy' }]]);
+  const { error } = await wide('4000');
+  expect(error?.details).toMatchObject({ reason: 'memory', limit: 'pixels of avif', received: 12_000_000 });
+  expect(Number(error?.details['max'])).toBeLessThan(12_000_000);
+  expect(error?.message).toContain('img_resize_w');
+}, 120_000);
+
 it('a limit that leaves nothing for its slots is told of at the start', async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-memory-'));
   await chmod(folder, 0o755);

@@ -5,6 +5,7 @@
 import type { Engine, Plan, ProcessStep, Task } from '../../engine.ts';
 import { DEEP_PNG } from '../../known-good.ts';
 import type { Options } from '../../options/options.ts';
+import { needOf } from '../../planning/encoders.ts';
 import { bounded, decodes } from './heif.ts';
 import { pick } from './imagemagick/command.ts';
 import { edits } from './imagemagick/edits.ts';
@@ -66,7 +67,8 @@ function plan(task: Task): Plan {
       warnings: [...warnings, { code: 'lossy', message: 'The picture is so large that it has 8 bits a colour in the result.' }],
     };
   }
-  return deep(task, indices.length);
+  const needs = needOf('avif of 10 bits', { width: Math.max(...frames.map((frame) => pixelsOf(frame, task.options))), height: 1 });
+  return { ...deep(task, indices.length), needs };
 }
 
 /** How many the result has. */

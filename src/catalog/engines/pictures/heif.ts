@@ -8,6 +8,7 @@ import { type Engine, everyPair, type Facts, type Plan, type ProcessStep, type T
 import { HEIC, PNG } from '../../known-good.ts';
 import { PICTURE_EDITS } from '../../options/options.ts';
 import { type Meanings, meaningOf } from '../../planning/phrases.ts';
+import { needOf } from '../../planning/encoders.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { mainPictureOnly, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
@@ -128,13 +129,14 @@ function decodeUpright({ input, scratch, facts }: Task, to: string, decoder: str
 function encode(task: Task): Plan {
   const { facts, options, output, scratch } = task;
   const { indices, warnings } = pick(task, undefined);
-  const { args, alpha } = readAndEdit(task, indices);
+  const { args, alpha, ...size } = readAndEdit(task, indices);
   const isDeep = framesOf(facts)[indices[0] ?? 0]?.shallow === false;
   const picture = `${scratch}/picture.png`;
   const strip = options.strip_metadata ? STRIP : [];
   const [depth, coder] = isDeep ? ['16', alpha ? 'png64' : 'png48'] : ['8', alpha ? 'png32' : 'png24'];
   return {
     warnings,
+    needs: needOf('heic', { ...size, alpha }),
     steps: [
       { run: 'picture', args: [...args, ...strip, '-depth', depth, `${coder}:${picture}`] },
       { run: 'encode', args: ['-q', `${options.img_quality ?? 80}`, ...(isDeep ? ['-b', '10'] : []), '-o', `${output}/out.heic`, picture] },

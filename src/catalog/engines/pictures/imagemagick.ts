@@ -3,6 +3,7 @@ import type { Conversion, Engine, Inspection, Plan, Task } from '../../engine.ts
 import { PNG, TRANSPARENT_HEIC } from '../../known-good.ts';
 import { type OptionName, PICTURE_EDITS } from '../../options/options.ts';
 import { CARRIER, carryExif, EXIF } from '../../planning/pictures/exif.ts';
+import { needOf } from '../../planning/encoders.ts';
 import { BESIDE, bounded, DECODER, decodes, overPng } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP, type Unread } from './imagemagick/command.ts';
@@ -70,9 +71,9 @@ function plan(task: Task): Plan {
     // Version 6 writes the EXIF of a HEIC into a JPEG without what tells that it is EXIF.
     ...(exif ? ['+profile', 'exif', '-profile', app1] : []),
   ];
-  const { steps, warnings = [] } = transparent ? overPng(task, (png) => converted(png, { said })) : converted(task, { said });
-  if (said.length === 0) return { steps, warnings };
-  return { steps: [{ run: 'beside', args: ['said', input, icc, SRGB_BASE64, words, app1] }, ...steps], warnings };
+  const done = transparent ? overPng(task, (png) => converted(png, { said })) : converted(task, { said });
+  if (said.length === 0) return done;
+  return { ...done, steps: [{ run: 'beside', args: ['said', input, icc, SRGB_BASE64, words, app1] }, ...done.steps] };
 }
 
 /** @param tiff the source, if it is a TIFF: what it says in EXIF */
@@ -88,6 +89,7 @@ export function converted(task: Task, told: Unread = {}, tiff: string = task.inp
   const apart = indices.length > 1 && writer?.many === undefined && READERS[task.source]?.takes === 'pages';
   return {
     warnings,
+    needs: needOf(target, picture),
     steps: [
       {
         run: 'convert',

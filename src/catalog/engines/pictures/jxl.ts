@@ -6,9 +6,10 @@ import { everyPair } from '../../engine.ts';
 import { JXL, PNG } from '../../known-good.ts';
 import { PICTURE_EDITS } from '../../options/options.ts';
 import { carryExif, EXIF } from '../../planning/pictures/exif.ts';
+import { needOf } from '../../planning/encoders.ts';
 import { flatten, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
-import { CONVERT, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
+import { CONVERT, framesOf, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 import { TO_SRGB } from './imagemagick/srgb.ts';
 
 const ENCODES = ['png', 'jpg', 'ppm', 'pgm'];
@@ -105,7 +106,7 @@ function decode({ target, options, input, output, scratch, facts }: Task): Plan 
 const PLAIN_SRGB = ['-define', 'png:exclude-chunks=gAMA,cHRM'];
 
 function encode(task: Task): Plan {
-  const { source, options, input, output, scratch } = task;
+  const { source, options, input, output, scratch, facts } = task;
   const { img_quality: quality, strip_metadata: strip } = options;
   const [edited, result] = [`${scratch}/edited.png`, `${output}/out.jxl`];
   const edits = strip || PICTURE_EDITS.some((name) => options[name] !== undefined);
@@ -118,19 +119,23 @@ function encode(task: Task): Plan {
     run: 'cjxl',
     args: [path, result, '--num_threads=2', '-e', '4', ...how, ...container],
   });
+  const picture = readAndEdit(task, [0]);
+  const needs = needOf('jxl', picture);
   const decoded = [
-    { run: 'convert', args: [...readAndEdit(task, [0]).args, ...(strip ? STRIP : []), ...PLAIN_SRGB, `png:${edited}`] },
+    { run: 'convert', args: [...picture.args, ...(strip ? STRIP : []), ...PLAIN_SRGB, `png:${edited}`] },
     cjxl(edited, ...lossy),
     ...carried,
   ];
-  if (edits) return { steps: decoded };
-  const asItIs = source === 'jpg' && quality === undefined ? ['--lossless_jpeg=1'] : lossy;
+  if (edits) return { needs, steps: decoded };
+  const [frame] = framesOf(facts);
+  const isStored = source === 'jpg' && quality === undefined;
   return {
+    needs: isStored && frame !== undefined ? needOf('jxl of a jpeg', { width: frame.width, height: frame.height }) : needs,
     // It refuses a JPEG of CMYK or without its end, and colour profiles that do not fit: ImageMagick decodes those first.
-    steps: [{ ...cjxl(input, ...asItIs), succeeds: [0, 1] }],
+    steps: [{ ...cjxl(input, ...(isStored ? ['--lossless_jpeg=1'] : lossy)), succeeds: [0, 1] }],
     next: {
       look: { run: 'jxlinfo', args: [result], succeeds: [0, 1] },
-      plan: (said) => ({ steps: said.includes('JPEG XL') ? carried : decoded }),
+      plan: (said) => (said.includes('JPEG XL') ? { steps: carried } : { needs, steps: decoded }),
     },
   };
 }

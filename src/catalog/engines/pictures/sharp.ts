@@ -89,9 +89,9 @@ interface EditRequest {
 /** What libvips does to one picture, by what it finds in it. */
 export const talk = (order: EditRequest): ConversationStep => ({
   talk: 'vips',
-  conversation: (at) => {
+  conversation: (at, memoryBytes) => {
     const said = order.said === undefined ? undefined : at(order.said);
-    return conversationAbout({ ...requestOf(order), input: at(order.input), output: at(order.output), said });
+    return conversationAbout({ ...requestOf(order), input: at(order.input), output: at(order.output), said, memoryBytes });
   },
   ...(order.said === undefined ? {} : { beside: order.said }),
 });

@@ -42,7 +42,7 @@ const SUBTITLES: readonly (readonly [RegExp, string])[] = [
 const LYRICS = /^(?:\[(?:ar|ti|al|by|au|re|ve|length|offset):[^\]\r\n]{0,200}\]\s{0,9}){0,10}\[\d{1,3}:\d\d\.\d{2,3}\]/i;
 
 /** Fields that a person who writes a memo does not think of. */
-const MAILED = ['message-id', 'mime-version', 'received'];
+const MAILED = ['message-id', 'mime-version', 'received', 'return-path', 'content-type', 'content-transfer-encoding'];
 const MOST_FIELDS = 200;
 
 /** The line before each message of a mailbox (RFC 4155). */

@@ -12,6 +12,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { DAMAGE, NO_PASSWORD, UNKNOWN_METHODS, WRONG_PASSWORD } from '../../../catalog/archive-phrases.ts';
+import { OUT_OF_MEMORY } from '../../../catalog/planning/out-of-memory.ts';
 import { endsWhole } from './archive/end.ts';
 import { filter } from './archive/filter.ts';
 import { type Found, isTooMuch, mostUnpacked } from './archive/found.ts';
@@ -57,7 +58,7 @@ const VERIFIERS: Readonly<Record<string, string>> = {
 /** A TAR has more than its files, bytes: a header for each, and blocks to fill up. */
 const mostStreamed = (most: number): number => 2 * most;
 
-const PHRASES = [...WRONG_PASSWORD, ...NO_PASSWORD, ...UNKNOWN_METHODS, ...DAMAGE];
+const PHRASES = [...WRONG_PASSWORD, ...NO_PASSWORD, ...UNKNOWN_METHODS, ...OUT_OF_MEMORY, ...DAMAGE];
 
 /** What libarchive takes the archive for, in the last line that it prints. */
 const FORMAT = `"$1" --options='mtree:!checkfs' -tvvvqf "$2" '*' <"$4" 2>/dev/null | tail -n 1 >"$3/format"`;

@@ -4,6 +4,7 @@ import type { Conversation, EngineWarning, ProgramAnswer } from '../../../engine
 import { CUT_JPEG, saysCutJpeg } from '../../../planning/noticed.ts';
 import { CARRIER } from '../../../planning/pictures/exif.ts';
 import { colours, edit } from './edit.ts';
+import { withinMemory } from './memory.ts';
 import { boundPixels, look, type OpenedFirst, openAgain } from './open.ts';
 import { cut, runPipeline, UNCHANGED } from './pipeline.ts';
 import { boundPicture, type ImageRequest, outside, PictureRefusal, pagesAt } from './request.ts';
@@ -39,11 +40,11 @@ function* convert(session: Session, request: ImageRequest): Talk<EngineWarning[]
     yield* animation(session, request, target, frames);
     return [];
   }
-  yield* still(session, found, request, target, request.output);
+  const warnings = yield* still(session, found, request, target, request.output);
   if (request.target === 'tiff' && !request.strip) yield* carry(session, found.image, request);
   const first = request.source === 'apng' || (frames > 1 && (request.source === 'gif' || request.source === 'webp'));
   const message = `The source is an animation${frames > 1 ? ` of ${frames} frames` : ''}: the result is its first frame.`;
-  return first ? [{ code: 'animation_first_frame', message }] : [];
+  return first ? [...warnings, { code: 'animation_first_frame', message }] : warnings;
 }
 
 /** The distance of two levels of colour, where the picture is made easier to compress. */
@@ -71,16 +72,17 @@ function* eachPage(session: Session, request: ImageRequest, target: PictureTarge
     });
   const paths = pagesAt(request.output, wanted.length);
   const fresh = session.nextPlace;
+  const warnings: EngineWarning[] = [];
   for (const [place, page] of wanted.entries()) {
     const found = page === 0 && place === 0 ? first : yield* openAgain(session, request, { page });
     boundPixels(found.header);
-    yield* still(session, found, request, target, paths[place] ?? request.output);
+    warnings.push(...(yield* still(session, found, request, target, paths[place] ?? request.output)));
     session.forget(fresh);
   }
   const message = `The document has ${count} pages; requested pages after the last one were ignored.`;
   // `all` arrives as one range up to the bound.
   const beyond = ranges.some(([from, to]) => to > count && !(from === 1 && to === MAX_PAGES));
-  return beyond ? [{ code: 'pages_beyond_end', message }] : [];
+  return beyond ? [...warnings, { code: 'pages_beyond_end', message }] : warnings;
 }
 
 /** Converts all frames, with their delays and the loop count. */
@@ -147,13 +149,14 @@ function levelsOf(session: Session, step: number): Image {
   return session.run('bandjoin', { in: [levels, levels, levels, all] });
 }
 
-function* still(session: Session, found: OpenedFirst, request: ImageRequest, target: PictureTarget, path: string): Talk<void> {
+function* still(session: Session, found: OpenedFirst, asked: ImageRequest, target: PictureTarget, path: string): Talk<EngineWarning[]> {
   const { header } = found;
   const lies = (header.stated.orientation ?? 0) >= 5;
   const height = header.stated.pageHeight ?? header.height;
   const upright = lies ? { width: height, height: header.width } : { width: header.width, height };
-  const { keep, deep, ...coloured } = colours(header, request, target);
-  const { size, ...edits } = edit({ ...upright, alpha: header.alpha }, request, target);
+  const { keep, deep, ...coloured } = colours(header, asked, target);
+  const { size, ...edits } = edit({ ...upright, alpha: header.alpha }, asked, target);
+  const { request, warnings } = withinMemory(asked, target, size);
   const overlay = request.watermark && (yield* drawWatermark(session, size, request.watermark));
   const plan = { ...UNCHANGED, upright: true, ...coloured, ...edits, overlay };
   const { image } = yield* runPipeline(session, { ...found, frames: 1 }, plan);
@@ -161,6 +164,7 @@ function* still(session: Session, found: OpenedFirst, request: ImageRequest, tar
   const whole = said === undefined ? image : session.said(image, session.run('jpegload', { filename: said }));
   // Said of one frame, it would be taken for an animation's.
   yield* save(session, session.meta(whole, { loop: 1 }), request, target, { keep, deep }, path);
+  return [...warnings];
 }
 
 /** Writes a picture of one pixel beside a TIFF, with what libvips does not write there. A JPEG alone has IPTC, and no room for EXIF of any length. */

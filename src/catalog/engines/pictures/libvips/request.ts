@@ -1,6 +1,7 @@
 /** What is asked of libvips for one picture, why that is refused, and the bounds. */
 import type { OptionMisfit } from '../../../../errors.ts';
 import type { ProgramAnswer } from '../../../engine.ts';
+import { saysOutOfMemory } from '../../../planning/out-of-memory.ts';
 
 /** Paths are absolute. Sides and offsets in px, after orientation by EXIF and rotation. */
 export interface ImageRequest {
@@ -36,6 +37,10 @@ export interface ImageRequest {
   readonly colours?: number | undefined;
   /** As EXIF says it, where libvips does not read that. */
   readonly orientation?: number | undefined;
+  /** What the conversion may have, bytes; unset: whatever it takes. */
+  readonly memoryBytes?: number | undefined;
+  /** Colours at half the resolution, for which an encoder takes less memory. */
+  readonly halved?: boolean | undefined;
 }
 
 export interface TextMark {
@@ -91,7 +96,7 @@ export const RARE_TIFF_SAYS =
 
 /** Recognises libvips' errors about exhausted resources; any other error is about the picture. */
 export function refusalFor(words: string): PictureRefusal {
-  if (/out of memory|unable to allocate|bad_alloc|allocation failed/i.test(words)) return new PictureRefusal('memory', words);
+  if (saysOutOfMemory(words)) return new PictureRefusal('memory', words);
   if (/no space left|file too large|disk quota/i.test(words)) return new PictureRefusal('output_limit', words);
   if (/unsupported JPEG/i.test(words)) return new PictureRefusal('unsupported_variant', words);
   if (RARE_TIFF.test(words)) return new PictureRefusal('unsupported_variant', words, { says: RARE_TIFF_SAYS });
