@@ -3,7 +3,6 @@ import type { EngineRole, Toolchain } from '../contracts/toolchains.ts';
 import type { OptionMisfit, Reason } from '../errors.ts';
 import type { KnownGood } from './known-good.ts';
 import type { OptionName, Options } from './options/options.ts';
-import type { MemoryNeed } from './planning/encoders.ts';
 
 export interface Engine {
   readonly id: string;
@@ -112,6 +111,15 @@ export interface Task {
   /** Absolute path of a file with the password of the source, one line without newline; undefined where none was sent. */
   readonly passwordFile: string | undefined;
   readonly facts: Facts;
+}
+
+/** What an encoder takes for a picture of so many pixels. */
+export interface MemoryNeed {
+  /** Id of the format that is encoded. */
+  readonly target: string;
+  readonly pixels: number;
+  /** What it takes for each, bytes. */
+  readonly bytesOfPixel: number;
 }
 
 export interface Plan {

@@ -1,14 +1,6 @@
 /** What encoders of pictures take for each pixel, so that a picture for which a conversion has too little memory is refused before anything is decoded. Pure. */
 import { conversionFailed, type Failure } from '../../errors.ts';
-
-/** What an encoder takes for a picture of so many pixels. */
-export interface MemoryNeed {
-  /** Id of the format that is encoded. */
-  readonly target: string;
-  readonly pixels: number;
-  /** What it takes for each, bytes. */
-  readonly bytesOfPixel: number;
-}
+import type { MemoryNeed } from '../engine.ts';
 
 /**
  * Bytes for each pixel of three colours of 8 bits, measured at 4,000 × 3,000 as the most that was resident, less what the program has without a picture.

@@ -1,6 +1,7 @@
 /** What the engines of fonts have in common: what a file holds, its fonts taken out of their container, new outlines, and the container of the result. */
 import { conversionFailed, inputLimit, type Reason } from '../../errors.ts';
 import type { Engine, EngineWarning, Facts, Inspection, Plan, ProcessStep, Task } from '../engine.ts';
+import { reasonTold } from './told.ts';
 
 /** Fonts by tables, in files and on the web. */
 export const SFNT = ['ttf', 'otf', 'woff', 'woff2', 'eot'];
@@ -38,12 +39,12 @@ export const INSPECT_FONT: Inspection = {
     const found = JSON.parse(stdout) as { readonly faces?: readonly FontFacts[]; readonly unsupported?: string };
     if (found.unsupported !== undefined)
       throw conversionFailed('unsupported_variant', { says: `The service does not convert this font: ${found.unsupported}.` });
-    for (const face of found.faces ?? []) check(face, task);
+    for (const face of found.faces ?? []) checkFace(face, task);
     return { faces: found.faces };
   },
 };
 
-function check({ outlines, glyphs = 0 }: FontFacts, { source, target }: Pick<Task, 'source' | 'target'>): void {
+function checkFace({ outlines, glyphs = 0 }: FontFacts, { source, target }: Pick<Task, 'source' | 'target'>): void {
   if (source === 'otb' || !redraws(outlines, target)) return;
   if (outlines === 'cff2')
     throw conversionFailed('unsupported_variant', { says: 'The service does not convert the outlines of variable fonts in CFF2.' });
@@ -83,7 +84,9 @@ export function planFont(task: Task): Plan {
   const results = paths.flatMap((path, index) => {
     const name = paths.length === 1 ? 'font' : numbered(index);
     const outlines = facesOf(task)[index]?.outlines ?? 'none';
-    const asFont = redraws(outlines, target) ? { steps: draw(path, target, { output, scratch, name }), path: '' } : { steps: [], path };
+    const asFont = redraws(outlines, target)
+      ? { steps: [check(path), ...draw(path, target, { output, scratch, name })], path: '' }
+      : { steps: [], path };
     return [...asFont.steps, ...(asFont.path === '' ? [] : wrap(asFont.path, target, { output, scratch, name }))];
   });
   return { steps: [...steps, ...results], warnings: facesOf(task).flatMap((face) => losses(face, task)) };
@@ -160,6 +163,8 @@ function wrap(path: string, target: string, { output, scratch, name }: Place): r
   return [copy(path, font), { run: 'compress', args: [font] }, copy(`${scratch}/${name}-font.woff2`, `${output}/${name}.woff2`)];
 }
 
+/** Few bytes can be hours for FontForge. */
+const check = (path: string): ProcessStep => ({ run: 'sfnt', args: ['check', path], answers: true });
 const copy = (from: string, to: string): ProcessStep => ({ run: 'copy', args: ['--', from, to] });
 const numbered = (index: number): string => String(index + 1).padStart(3, '0');
 
@@ -175,7 +180,9 @@ function losses({ outlines, variable, colour, extras }: FontFacts, { source, tar
   ];
 }
 
-export function explainFont(output: string): Reason | undefined {
+export function explainFont(output: string, code: number | null): Reason | undefined {
+  const told = reasonTold(output, code, ['input_limit', 'corrupt_input']);
+  if (told !== undefined) return told;
   if (output.includes('FontForge was ended by SIGXCPU')) return 'timeout';
   if (output.includes('FontForge was ended by SIGXFSZ')) return 'output_limit';
   if (output.includes('FontForge was ended by')) return 'engine_crashed';

@@ -5,12 +5,12 @@ import type { Hop } from '../../catalog/catalog.ts';
 import { type Engine, type EngineWarning, type Facts, isInspected, type Plan, type StepLimits, type Task } from '../../catalog/engine.ts';
 import { largestFrame } from '../../catalog/planning/bounds.ts';
 import { toUtf8 } from '../../catalog/planning/documents/text.ts';
+import { requireMemory } from '../../catalog/planning/encoders.ts';
 import { runTimeMs } from '../../catalog/planning/run-time.ts';
 import { Failure, inputLimit } from '../../errors.ts';
 import { isUtf8Text } from '../../exec/files/utf8.ts';
 import type { Slot } from '../../exec/files/workspace.ts';
 import type { Judge } from '../../judge/judge.ts';
-import { requireMemory } from '../../catalog/planning/encoders.ts';
 import { judgeAll } from './judge.ts';
 import type { Stepper } from './run-step.ts';
 

@@ -1,6 +1,7 @@
 /** Runs one step of a plan, in a resident process where the engine has one, else in a new one, and maps failures to reasons of the API. */
 import type { ConversationStep, Engine, EngineWarning, ProcessStep, ResidentStep, Step, StepLimits, Task } from '../../catalog/engine.ts';
 import { noticedIn } from '../../catalog/planning/noticed.ts';
+import { saysOutOfMemory } from '../../catalog/planning/out-of-memory.ts';
 import { conversionFailed, type Failure, inputLimit, misfit, type Reason } from '../../errors.ts';
 import type { ProcessOutcome } from '../../exec/confine/policy.ts';
 import type { Slot } from '../../exec/files/workspace.ts';
@@ -12,7 +13,6 @@ import type { EgressProxy } from '../../fetch/pages/proxy.ts';
 import type { Judge } from '../../judge/judge.ts';
 import { LauncherFailed } from '../failure.ts';
 import { residentKey } from '../slot.ts';
-import { saysOutOfMemory } from '../../catalog/planning/out-of-memory.ts';
 
 export interface StepRun {
   readonly engine: Engine;
@@ -170,7 +170,7 @@ const SAYS_MORE: ReadonlySet<Reason> = new Set([
 
 const answerIn = ({ stdout }: ProcessOutcome): ProgramAnswer | undefined => lastAnswer(stdout.subarray(-LONGEST_LINE).toString());
 
-/** Of its memory. A program that had so much when it failed, and says nothing of why, is taken to have got no more. */
+/** A program that had this share of its memory when it failed, and says nothing of why, is taken to have got no more. */
 const STARVED = 7 / 8;
 
 async function reasonFor(

@@ -20,7 +20,7 @@ let folder: string;
 let database: DatabaseSync;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-work-'));
-  service = await startService({ worker: { slots: { image: 1, media: 0, pdf: 1, office: 1, assets: 0, web: 0 } } });
+  service = await startService({ worker: { slots: { image: 1, media: 0, pdf: 1, office: 1, assets: 1, web: 0 } } });
   // LibreOffice has started.
   await convertTo(service.url, folder, await word('warm', paragraph('x')), 'pdf');
   database = new DatabaseSync(join(service.dataDir, 'filemill.db'), { readOnly: true });
@@ -87,6 +87,11 @@ const noise = (octaves: string, side = 900) => ({
   ),
 });
 
+function face(corners: number): string {
+  const numbers = Array.from({ length: corners }, (_, n) => n + 1);
+  return `${numbers.map((n) => `v ${n} ${(n * n) % 97} 0\n`).join('')}f ${numbers.join(' ')}\n`;
+}
+
 type File = string | { readonly name: string; readonly bytes: Buffer };
 interface Case {
   readonly file: () => File | Promise<File>;
@@ -135,6 +140,31 @@ const REFUSED: Readonly<Record<string, Case>> = {
     file: () => word('bookmarks', `<w:p>${bookmarks(100_000)}</w:p>`),
     to: 'pdf',
     ...{ limit: 'bookmarks', max: 50_000, received: 100_000 },
+  },
+  '30,000 paragraphs, for Pandoc': {
+    file: () => word('paragraphs', paragraph('ab').repeat(30_000)),
+    to: 'html',
+    ...{ limit: 'paragraphs', max: 25_000, received: 30_000 },
+  },
+  '20,000 records, each with a key that no other has': {
+    file: () => ({ name: 'keys.json', bytes: Buffer.from(JSON.stringify(Array.from({ length: 20_000 }, (_, n) => ({ [`k${n}`]: 1 })))) }),
+    to: 'csv',
+    ...{ limit: 'cells of a table', max: 10_000_000, received: 400_000_000 },
+  },
+  'the same for a sheet': {
+    file: () => ({ name: 'keys.json', bytes: Buffer.from(JSON.stringify(Array.from({ length: 20_000 }, (_, n) => ({ [`k${n}`]: 1 })))) }),
+    to: 'xlsx',
+    ...{ limit: 'cells of a table', max: 10_000_000, received: 400_000_000 },
+  },
+  'one row that is far wider than 30,000 others': {
+    file: () => ({ name: 'wide.csv', bytes: Buffer.from(`${'a,'.repeat(29_999)}a\n${'b\n'.repeat(30_000)}`) }),
+    to: 'json',
+    ...{ limit: 'cells of a table', max: 10_000_000, received: 900_000_000 },
+  },
+  'one face of 20,000 corners': {
+    file: () => ({ name: 'face.obj', bytes: Buffer.from(face(20_000)) }),
+    to: 'stl',
+    ...{ limit: 'corners of one face', max: 5_000, received: 20_000 },
   },
   'forms of a PDF that are drawn 10⁹ times': {
     file: () => formsWithin(9, 10),

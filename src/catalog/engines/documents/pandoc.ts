@@ -109,6 +109,10 @@ const TEXTS: ReadonlySet<string> = new Set(
 /** Formats between which LibreOffice keeps the layout, and Pandoc only the structure. */
 const OFFICE = ['docx', 'odt', 'rtf'];
 
+const COUNTED = countDocument({ depth: 50 });
+/** Pandoc's readers of these take time by the square of their paragraphs, 10 s for so many; a book of 1,000 pages has 15,000. */
+const COUNTED_OFFICE = countDocument({ depth: 50, paragraphs: 25_000 });
+
 export const engine: Engine = {
   id: 'pandoc',
   name: 'Pandoc',
@@ -137,7 +141,11 @@ export const engine: Engine = {
   trials: [{ file: MD, target: 'docx' }],
   options: (source) => (TEXTS.has(source) ? ['charset'] : []),
   readsUtf8: TEXTS,
-  inspect: { ...countDocument({ depth: 50 }), sources: new Set(['docx', 'odt', 'html']) },
+  inspect: {
+    ...COUNTED,
+    sources: new Set(['docx', 'odt', 'html']),
+    read: (stdout, task) => (task.source === 'html' ? COUNTED : COUNTED_OFFICE).read(stdout, task),
+  },
   plan: (task) => {
     const { steps, ...more } = task.source === 'epub' ? fromBook(task) : planOf(task);
     return { steps: [...(LOCKABLE.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : []), ...steps], ...more };

@@ -1,6 +1,6 @@
 /** Assimp: 3D models. Its importer is named by the input's ending, its exporter by its id. */
-import type { Reason } from '../../../errors.ts';
-import type { Conversion, Engine, Plan, Task } from '../../engine.ts';
+import { inputLimit, type Reason } from '../../../errors.ts';
+import type { Conversion, Engine, Facts, Plan, Task } from '../../engine.ts';
 import { OBJ } from '../../known-good.ts';
 import { GLTF_PROGRAM, inspectGltf } from '../../planning/gltf.ts';
 import { type Meanings, meaningOf } from '../../planning/phrases.ts';
@@ -60,6 +60,9 @@ const TARGETS: Readonly<Record<string, Target>> = {
   x3d: { exporter: 'x3d', holds: [MATERIALS, COLOURS, COORDINATES, NODES] },
 };
 
+/** Formats of text whose faces may have any number of corners. */
+const POLYGONAL = ['obj', 'off', 'ply', 'ac', 'x3d'];
+
 const isGltf = (format: string): boolean => format === 'gltf' || format === 'glb';
 
 const conversions: readonly Conversion[] = Object.entries(SOURCES).flatMap(([source, held]) =>
@@ -93,6 +96,7 @@ export const engine: Engine = {
   binaries: {
     assimp: { at: ['/usr/bin/assimp'], version: { args: ['version'], pattern: /Version (\d+\.\d+)/ } },
     gltf: GLTF_PROGRAM,
+    polygons: { at: ['program:models3d/polygons.ts'] },
     copy: { at: ['/usr/bin/cp', '/bin/cp'] },
   },
   conversions,
@@ -101,11 +105,25 @@ export const engine: Engine = {
     { file: OBJ, target: 'dae' },
   ],
   options: () => [],
-  inspect: inspectGltf,
+  inspect: {
+    sources: new Set([...(inspectGltf.sources ?? []), ...POLYGONAL]),
+    step: (input, task) => (isGltf(task.source) ? inspectGltf.step(input, task) : { run: 'polygons', args: [input, task.source] }),
+    read: (stdout, task) => (isGltf(task.source) ? inspectGltf.read(stdout, task) : bounded(stdout)),
+  },
   plan,
   explain: (output) => meaningOf(output, MEANINGS),
   limits: { memoryBytes: 1536 * 1024 ** 2 },
 };
+
+/** Assimp cuts a face into triangles in time by the square of its corners: 300,000 took two minutes. */
+const MOST_CORNERS = 5_000;
+
+/** @throws Failure `input_limit` */
+function bounded(stdout: string): Facts {
+  const { corners } = JSON.parse(stdout) as { readonly corners: number };
+  if (corners > MOST_CORNERS) throw inputLimit('corners of one face', MOST_CORNERS, corners);
+  return {};
+}
 
 /** Their writers leave out how the root of the tree is turned, as it is where a format's z is up. */
 const IGNORES_ROOT: ReadonlySet<string> = new Set(['fbx', 'dae', 'x3d']);

@@ -2,8 +2,8 @@
 import type { Conversion, Engine, Inspection, Plan, Task } from '../../engine.ts';
 import { PNG, TRANSPARENT_HEIC } from '../../known-good.ts';
 import { type OptionName, PICTURE_EDITS } from '../../options/options.ts';
-import { CARRIER, carryExif, EXIF } from '../../planning/pictures/exif.ts';
 import { needOf } from '../../planning/encoders.ts';
+import { CARRIER, carryExif, EXIF } from '../../planning/pictures/exif.ts';
 import { BESIDE, bounded, DECODER, decodes, overPng } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP, type Unread } from './imagemagick/command.ts';

@@ -4,13 +4,14 @@ import type { Binary, Inspection } from '../../engine.ts';
 
 export const COUNT: Binary = { at: ['program:documents/count.ts'] };
 
-type Counted = 'depth' | 'cells' | 'chunks' | 'bookmarks';
+type Counted = 'depth' | 'cells' | 'chunks' | 'bookmarks' | 'paragraphs';
 
 const LIMITS: Readonly<Record<Counted, string>> = {
   depth: 'tables within one another',
   cells: 'table cells',
   chunks: 'inserted documents',
   bookmarks: 'bookmarks',
+  paragraphs: 'paragraphs',
 };
 
 /** What is scanned for tags; sheets have separate bounds once they are loaded. */

@@ -3,8 +3,8 @@
  *
  *   count.ts INPUT FORMAT
  *
- * Prints one line of JSON, `{"depth", "cells", "chunks", "bookmarks"}`: how deep tables are nested, cells of all tables, documents inserted into
- * the document (`altChunk`, each use counts), and bookmarks. It reads tags and resolves nothing, 256 MiB of unpacked text at most; what it cannot
+ * Prints one line of JSON, `{"depth", "cells", "chunks", "bookmarks", "paragraphs"}`: how deep tables are nested, cells of all tables, documents inserted into
+ * the document (`altChunk`, each use counts), bookmarks, and paragraphs with headings. It reads tags and resolves nothing, 256 MiB of unpacked text at most; what it cannot
  * read is left to the converter, which says what is wrong with it.
  */
 import { createReadStream, readFileSync } from 'node:fs';
@@ -66,6 +66,7 @@ const sum = (a: TagCounts, b: TagCounts): TagCounts => ({
   cells: a.cells + b.cells,
   chunks: a.chunks + b.chunks,
   bookmarks: a.bookmarks + b.bookmarks,
+  paragraphs: a.paragraphs + b.paragraphs,
 });
 
 async function main([input = '', format = '']: readonly string[]): Promise<void> {

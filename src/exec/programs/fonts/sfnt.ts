@@ -4,15 +4,18 @@
  *   sfnt.ts look INPUT FORMAT            prints one line of JSON: `{"faces": [Face …]}`, or `{"unsupported": "…"}` for what it knows and cannot read
  *   sfnt.ts unpack INPUT FORMAT FOLDER   writes each font into an existing folder, as font-001.sfnt, font-002.sfnt, …
  *   sfnt.ts pack INPUT FORMAT OUTPUT     a font file into a WOFF or an EOT
+ *   sfnt.ts check INPUT                  whether a font file is no more work than fonts are; prints an answer as residents give
  *
  * Exits with 1 for a damaged file, and says on stderr what is wrong. Every offset is checked before it is used, and what is unpacked is bounded.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { answering } from '../process/answer.ts';
 import { readCollection, readDfont } from './sfnt/collections.ts';
 import { isCompressed, readEot, writeEot } from './sfnt/eot.ts';
 import { type Face, faceOf, faceOfTags } from './sfnt/face.ts';
 import { Damaged, type Font, readFont, writeFont } from './sfnt/font.ts';
 import { hasWoffExtras, readWoff, readWoff2, writeWoff } from './sfnt/web.ts';
+import { boundWork } from './sfnt/work.ts';
 
 /** woff2_decompress writes no more (woff2_out.h, kDefaultMaxSize). */
 const MOST_WOFF2_BYTES = 30 << 20;
@@ -45,18 +48,23 @@ function look(bytes: Buffer, format: string): { readonly faces: readonly Face[] 
   return { faces: [{ ...faceOfTags(tags), ...(hasExtras && { extras: true }) }] };
 }
 
-function main([mode = '', input = '', format = '', place = '']: readonly string[]): void {
+async function main([mode = '', input = '', format = '', place = '']: readonly string[]): Promise<void> {
   const bytes = readFileSync(input);
   if (mode === 'look') process.stdout.write(`${JSON.stringify(look(bytes, format))}\n`);
   else if (mode === 'unpack')
     for (const [index, font] of fontsOf(bytes, format).entries())
       writeFileSync(`${place}/font-${String(index + 1).padStart(3, '0')}.sfnt`, writeFont(font), { flag: 'wx' });
   else if (mode === 'pack') writeFileSync(place, format === 'eot' ? writeEot(readFont(bytes)) : writeWoff(readFont(bytes)), { flag: 'wx' });
-  else throw new Error('sfnt.ts look|unpack|pack INPUT FORMAT [FOLDER|OUTPUT]');
+  else if (mode === 'check')
+    await answering(() => {
+      boundWork(readFont(bytes));
+      return [];
+    });
+  else throw new Error('sfnt.ts look|unpack|pack|check INPUT FORMAT [FOLDER|OUTPUT]');
 }
 
 try {
-  main(process.argv.slice(2));
+  await main(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof Damaged)) throw error;
   process.stderr.write(`damaged: ${error.message}\n`);

@@ -35,6 +35,7 @@ describe('tags', () => {
     ],
     ['insertions', '<w:altChunk r:id="a"/><w:altChunk r:id="a"></w:altChunk>', { chunks: 2 }],
     ['bookmarks', '<w:bookmarkStart w:id="1"/><w:bookmarkEnd w:id="1"/><text:bookmark-start/><text:bookmark/>', { bookmarks: 3 }],
+    ['paragraphs and headings', '<w:p><w:pPr/></w:p><text:h>a</text:h><text:p/><w:pict/>', { paragraphs: 3 }],
     ['names that only begin alike', '<tblGrid><table-column><tcPr><bookmarks>', {}],
     ['closing tags without opening ones', '</table></tr></table><table><td>', { depth: 1, cells: 1 }],
   ];
@@ -58,7 +59,7 @@ describe('words of RTF', () => {
     const text = '{\\itap3 a\\nestcell b\\cell\\cellx100{\\*\\bkmkstart c}}';
     for (const piece of [text.length, 5, 1]) {
       const counts = countsOf(rtfCounter(), `${text} `.padEnd(80), piece);
-      expect(counts).toEqual({ depth: 3, cells: 2, chunks: 0, bookmarks: 1 });
+      expect(counts).toEqual({ depth: 3, cells: 2, chunks: 0, bookmarks: 1, paragraphs: 0 });
     }
   });
 });

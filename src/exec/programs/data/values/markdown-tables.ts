@@ -1,5 +1,7 @@
 /** Rows as tables of Markdown, in the form that GitHub has given them (GitHub Flavored Markdown 0.29, 4.10). */
 
+import { boundCells } from './value.ts';
+
 export interface Sheet {
   readonly name: string;
   readonly rows: readonly (readonly string[])[];
@@ -27,6 +29,7 @@ function tableOf([head = [], ...body]: readonly (readonly string[])[]): string {
 /** Without the empty columns behind the last that has something, each row as long as the others. */
 function trimmed(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
   const width = rows.reduce((most, row) => Math.max(most, row.findLastIndex((cell) => cell.trim() !== '') + 1), 0);
+  boundCells(rows.length, width);
   return width === 0 ? [] : rows.map((row) => Array.from({ length: width }, (_, at) => row[at]?.trim() ?? ''));
 }
 

@@ -1,5 +1,5 @@
 /** Tables: rows of text to records and back. */
-import { type Datum, type Entries, fieldsFrom, isList, isTable, type Scalar } from './value.ts';
+import { boundCells, type Datum, type Entries, fieldsFrom, isList, isTable, type Scalar } from './value.ts';
 
 export type CsvTypes = 'as_written' | 'auto';
 
@@ -14,6 +14,7 @@ const isPlain = (text: string): boolean => PLAIN.test(text) && digitsOf(text) <=
 export function recordsOf(rows: readonly (readonly string[])[], types: CsvTypes): readonly Entries[] {
   const [head = [], ...body] = rows;
   const width = body.reduce((most, row) => Math.max(most, row.length), head.length);
+  boundCells(body.length, width);
   const names = columnNames(head, width);
   const numeric = names.map((_, at) => body.every((row) => (row[at] ?? '') === '' || isPlain(row[at] ?? '')));
   const typed = (text: string, at: number): Scalar => {
@@ -35,12 +36,16 @@ export function columnNames(head: readonly string[], width: number): readonly st
   const taken = new Map<string, number>();
   return Array.from({ length: width }, (_, at) => {
     const wanted = head[at]?.trim() || `column_${at + 1}`;
-    const before = taken.get(wanted) ?? 0;
-    taken.set(wanted, before + 1);
-    if (before === 0) return wanted;
-    let name = `${wanted}_${before + 1}`;
-    for (let n = before + 2; taken.has(name); n++) name = `${wanted}_${n}`;
-    taken.set(name, 1);
+    let number = taken.get(wanted) ?? 0;
+    if (number === 0) {
+      taken.set(wanted, 1);
+      return wanted;
+    }
+    do number++;
+    while (taken.has(`${wanted}_${number}`));
+    const name = `${wanted}_${number}`;
+    // The next one goes on from there.
+    taken.set(wanted, number).set(name, 1);
     return name;
   });
 }
@@ -70,6 +75,7 @@ export function rowsOf(value: Datum): Rows {
     return fields;
   });
   const names = [...new Set(flat.flatMap((fields) => [...fields.keys()]))];
+  boundCells(flat.length, names.length);
   return { names, rows: flat.map((fields) => names.map((name) => fields.get(name) ?? '')), nested };
 }
 

@@ -33,6 +33,14 @@ interface Limit {
 export const beyond = (limit: string, max: number, received = max + 1): Unfit =>
   new Unfit('input_limit', undefined, { limit, max, received });
 
+/** Cells of a table that has a column for each key of any of its records, full or empty. */
+const MOST_CELLS = 10_000_000;
+
+/** Records that have few keys in common, and one row that is wider than all others, make far more cells than they fill. @throws Unfit */
+export function boundCells(rows: number, columns: number): void {
+  if (rows * columns > MOST_CELLS) throw beyond('cells of a table', MOST_CELLS, rows * columns);
+}
+
 export const isList = (value: Datum | undefined): value is readonly Datum[] => Array.isArray(value);
 export const isTable = (value: Datum | undefined): value is Entries => typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -6,9 +6,10 @@ export interface TagCounts {
   readonly cells: number;
   readonly chunks: number;
   readonly bookmarks: number;
+  readonly paragraphs: number;
 }
 
-export const NOTHING: TagCounts = { depth: 0, cells: 0, chunks: 0, bookmarks: 0 };
+export const NOTHING: TagCounts = { depth: 0, cells: 0, chunks: 0, bookmarks: 0, paragraphs: 0 };
 
 export interface TextCounter {
   /** @param text the next piece, cut anywhere */
@@ -21,12 +22,13 @@ const LONGEST_TAG = 4_096;
 /** No sum goes further: repeated rows may be nested. */
 const MOST_CELLS = 1e12;
 
-type Part = 'table' | 'row' | 'cell' | 'chunk' | 'bookmark';
+type Part = 'table' | 'row' | 'cell' | 'chunk' | 'bookmark' | 'paragraph';
 const PARTS: Readonly<Record<string, Part>> = {
   ...{ tbl: 'table', table: 'table', 'sub-table': 'table' },
   ...{ tr: 'row', 'table-row': 'row' },
   ...{ tc: 'cell', td: 'cell', th: 'cell', 'table-cell': 'cell', 'covered-table-cell': 'cell' },
   altchunk: 'chunk',
+  ...{ p: 'paragraph', h: 'paragraph' },
   ...{ bookmarkstart: 'bookmark', bookmark: 'bookmark', 'bookmark-start': 'bookmark' },
 };
 /** Opening or closing tag, with what stands in it up to the first `>`: no quoted value of these elements has one. */
@@ -36,7 +38,7 @@ const REPEATED = /-repeated\s{0,9}=\s{0,9}["'](\d{1,18})/;
 export function markupCounter(): TextCounter {
   let rest = '';
   let depth = 0;
-  let [deepest, cells, chunks, bookmarks] = [0, 0, 0, 0];
+  let [deepest, cells, chunks, bookmarks, paragraphs] = [0, 0, 0, 0, 0];
   /** For each open row: the cells before it, and how often it is repeated. */
   const rows: { readonly before: number; readonly times: number }[] = [];
 
@@ -49,6 +51,7 @@ export function markupCounter(): TextCounter {
     else if (part === 'cell') cells = Math.min(cells + times, MOST_CELLS);
     else if (part === 'chunk') chunks++;
     else if (part === 'bookmark') bookmarks++;
+    else if (part === 'paragraph') paragraphs++;
   };
   const close = (part: Part): void => {
     if (part === 'table') {
@@ -72,7 +75,7 @@ export function markupCounter(): TextCounter {
       const isWhole = last < 0 || all.indexOf('>', last) >= 0;
       rest = isWhole ? '' : all.slice(last, last + LONGEST_TAG);
     },
-    counts: () => ({ depth: deepest, cells, chunks, bookmarks }),
+    counts: () => ({ depth: deepest, cells, chunks, bookmarks, paragraphs }),
   };
 }
 
@@ -96,6 +99,6 @@ export function rtfCounter(): TextCounter {
       }
       rest = all.slice(cut);
     },
-    counts: () => ({ depth, cells, chunks: 0, bookmarks }),
+    counts: () => ({ depth, cells, chunks: 0, bookmarks, paragraphs: 0 }),
   };
 }

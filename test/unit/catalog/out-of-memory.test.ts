@@ -1,11 +1,11 @@
 /** Lack of memory is never the file's fault: what programs say of it, by engine, and what an encoder needs before it starts. */
 import { describe, expect, it } from 'vitest';
-import { withinMemory } from '../../src/catalog/engines/libvips/memory.ts';
-import { type ImageRequest, refusalFor } from '../../src/catalog/engines/libvips/request.ts';
-import { TARGETS } from '../../src/catalog/engines/libvips/targets.ts';
-import { engines } from '../../src/catalog/engines.gen.ts';
-import { requireMemory } from '../../src/catalog/planning/encoders.ts';
-import { answerOf } from '../../src/judge/answer.ts';
+import { withinMemory } from '../../../src/catalog/engines/pictures/libvips/memory.ts';
+import { type ImageRequest, refusalFor } from '../../../src/catalog/engines/pictures/libvips/request.ts';
+import { TARGETS } from '../../../src/catalog/engines/pictures/libvips/targets.ts';
+import { engines } from '../../../src/catalog/engines.gen.ts';
+import { requireMemory } from '../../../src/catalog/planning/encoders.ts';
+import { answerOf } from '../../../src/judge/answer.ts';
 
 /** As the programs print it, behind what they say of the file. */
 const WORDS: readonly (readonly [by: string, words: string])[] = [

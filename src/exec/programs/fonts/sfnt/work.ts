@@ -1,0 +1,106 @@
+/** Bounds on what few bytes of a font can say: codes that ranges stand for, and glyphs that are made of glyphs. FontForge carries all of it out. */
+import { beyond } from '../../data/values/value.ts';
+import { Damaged, type Font, tableOf } from './font.ts';
+
+/** Codes in all ranges of all encodings: a font for all of Unicode has 1.1 million, and most have less than 200,000. */
+const MOST_CODES = 2_500_000;
+/** Points of all glyphs, those of their parts counted in each: the largest fonts have 6 million. */
+const MOST_POINTS = 10_000_000;
+/** Glyphs within one another: letters with accents have two or three. */
+const MOST_LEVELS = 64;
+
+/** @throws Unfit `input_limit` @throws Damaged for a glyph that is a part of itself */
+export function boundWork(font: Font): void {
+  boundCodes(tableOf(font, 'cmap') ?? Buffer.alloc(0));
+  boundGlyphs(font);
+}
+
+/** OpenType 1.9, "cmap". */
+function boundCodes(cmap: Buffer): void {
+  const count = cmap.length < 4 ? 0 : Math.min(cmap.readUInt16BE(2), Math.floor((cmap.length - 4) / 8));
+  let codes = 0;
+  for (let record = 0; record < count; record++)
+    for (const range of rangesOf(cmap.subarray(cmap.readUInt32BE(8 + 8 * record)))) {
+      codes += Math.max(0, range);
+      if (codes > MOST_CODES) throw beyond('character codes', MOST_CODES, codes);
+    }
+}
+
+/** How many codes each range of an encoding has. */
+function* rangesOf(table: Buffer): Generator<number> {
+  const u16 = (at: number): number => (at + 2 <= table.length ? table.readUInt16BE(at) : 0);
+  const u32 = (at: number): number => (at + 4 <= table.length ? table.readUInt32BE(at) : 0);
+  const format = u16(0);
+  if (format === 2) for (let first = 0; first < 256; first++) yield u16(6 + 512 + u16(6 + 2 * first) + 2);
+  else if (format === 4) {
+    const bytes = u16(6) & ~1;
+    for (let at = 0; at < bytes && 16 + bytes + at < table.length; at += 2) yield u16(14 + at) - u16(16 + bytes + at) + 1;
+  } else if (format === 8 || format === 12 || format === 13) {
+    const groups = format === 8 ? 12 + 8192 : 12;
+    for (let group = 0, at = groups + 4; group < u32(groups) && at < table.length; group++, at += 12) yield u32(at + 4) - u32(at) + 1;
+  }
+}
+
+interface Size {
+  readonly points: number;
+  readonly levels: number;
+}
+
+/** OpenType 1.9, "glyf" and "loca". */
+function boundGlyphs(font: Font): void {
+  const [glyf, loca, head, maxp] = ['glyf', 'loca', 'head', 'maxp'].map((tag) => tableOf(font, tag));
+  if (glyf === undefined || loca === undefined || head === undefined || maxp === undefined) return;
+  if (head.length < 52 || maxp.length < 6) return;
+  const isLong = head.readUInt16BE(50) !== 0;
+  const placeOf = (glyph: number): number => {
+    const at = glyph * (isLong ? 4 : 2);
+    if (at + (isLong ? 4 : 2) > loca.length) return glyf.length;
+    return isLong ? loca.readUInt32BE(at) : 2 * loca.readUInt16BE(at);
+  };
+  const known = new Map<number, Size>();
+  const open = new Set<number>();
+  let read = 0;
+  const measure = (glyph: number): Size => {
+    const before = known.get(glyph);
+    if (before !== undefined) return before;
+    if (open.has(glyph)) throw new Damaged('a glyph is a part of itself');
+    open.add(glyph);
+    if (open.size > MOST_LEVELS) throw beyond('glyphs within one another', MOST_LEVELS);
+    const bytes = glyf.subarray(placeOf(glyph), Math.max(placeOf(glyph), placeOf(glyph + 1)));
+    let size: Size = { points: pointsOf(bytes), levels: 1 };
+    for (const part of partsOf(bytes)) {
+      // Glyphs may share their bytes.
+      if (++read > MOST_POINTS) throw beyond('parts of glyphs', MOST_POINTS);
+      const { points, levels } = measure(part);
+      size = { points: Math.min(size.points + points + 1, Number.MAX_SAFE_INTEGER), levels: Math.max(size.levels, levels + 1) };
+    }
+    if (size.levels > MOST_LEVELS) throw beyond('glyphs within one another', MOST_LEVELS, size.levels);
+    open.delete(glyph);
+    known.set(glyph, size);
+    return size;
+  };
+  let points = 0;
+  for (let glyph = 0; glyph < maxp.readUInt16BE(4); glyph++) {
+    points += measure(glyph).points;
+    if (points > MOST_POINTS) throw beyond('points of all glyphs', MOST_POINTS, points);
+  }
+}
+
+/** The last point of the last contour, and those before it. */
+function pointsOf(bytes: Buffer): number {
+  const contours = bytes.length < 12 ? 0 : bytes.readInt16BE(0);
+  const last = 8 + 2 * contours;
+  return contours > 0 && last + 2 <= bytes.length ? bytes.readUInt16BE(last) + 1 : 0;
+}
+
+const [WORDS, SCALE, MORE, TWO_SCALES, FOUR_SCALES] = [0x1, 0x8, 0x20, 0x40, 0x80];
+
+function* partsOf(bytes: Buffer): Generator<number> {
+  if (bytes.length < 12 || bytes.readInt16BE(0) >= 0) return;
+  let flags = MORE;
+  for (let at = 10; (flags & MORE) !== 0 && at + 4 <= bytes.length; ) {
+    flags = bytes.readUInt16BE(at);
+    yield bytes.readUInt16BE(at + 2);
+    at += 4 + (flags & WORDS ? 4 : 2) + (flags & SCALE ? 2 : flags & TWO_SCALES ? 4 : flags & FOUR_SCALES ? 8 : 0);
+  }
+}
