@@ -7,6 +7,7 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { isCurrent, LIST, type Sources } from '../src/cli/sources.ts';
+import { isWithin } from '../src/paths.ts';
 
 const checkout = dirname(import.meta.dirname);
 /** What a conversion on this machine loads at once and while its converter starts, with all that these import: two files, as finding each file takes longer than reading it. */
@@ -30,7 +31,7 @@ async function bundle(outDir: string): Promise<void> {
       {
         name: 'remember-sources',
         load(id) {
-          if (id.startsWith(`${checkout}/src/`)) remember(id);
+          if (isWithin(join(checkout, 'src'), id)) remember(id);
         },
       },
     ],

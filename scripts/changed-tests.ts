@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { isWithin } from '../src/paths.ts';
 
 /** A word that more test files have tells nothing of any of them. */
 const FEW = 6;
@@ -29,7 +30,7 @@ const FEATURES: Readonly<Record<string, string>> = {
 const MEMBER = /^src\/catalog\/(engines|tools|options|tool-families)\//;
 const PROGRAM = /^src\/exec\/programs\/(\w+\/[\w-]+)(?:\/|\.\w+$)/;
 const isTest = (path: string): boolean => path.endsWith('.test.ts');
-const within = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
+const within = (path: string, folder: string): boolean => isWithin(folder, path);
 
 /** @param sources texts of the modules of src, web and test by path from the top of the checkout @param changed paths, of any kind of file @returns test files, sorted */
 export function testsOf(changed: readonly string[], sources: ReadonlyMap<string, string>): readonly string[] {

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isFileCommand, runFileCommand } from './cli/files.ts';
+import { print, tell } from './cli/print.ts';
 import { HELP, helpOf, overview } from './cli/usage.ts';
+import { printable } from './printable.ts';
 import { CannotStart } from './roles/process/cannot-start.ts';
 import type { Running } from './roles/process/running.ts';
 
@@ -38,12 +40,12 @@ async function main(): Promise<void> {
   }
   const told = await helpAsked(first, rest);
   if (told !== undefined) {
-    console.log(told);
+    print(told);
     return;
   }
   if (first !== undefined && Object.hasOwn(COMMANDS, first)) {
     const printed = await (await COMMANDS[first]?.())?.(rest, checkout);
-    if (printed !== undefined) console.log(printed);
+    if (printed !== undefined) print(printed);
     return;
   }
   // Not before: a command on a file has no use for them, and waits for each module.
@@ -62,9 +64,7 @@ async function main(): Promise<void> {
     // A second Ctrl-C means now.
     if (stopping) process.exit(130);
     stopping = true;
-    console.error(
-      'filemill is stopping: it finishes the conversions that it can and requeues the others; press Ctrl-C again to stop at once',
-    );
+    tell('filemill is stopping: it finishes the conversions that it can and requeues the others; press Ctrl-C again to stop at once');
     setTimeout(
       () => end(1, 'filemill was stopped early: conversions that were still running will run again'),
       Math.max(config.worker.drainMs, config.api.drainMs) + LAST_RESORT_MS,
@@ -97,7 +97,7 @@ async function main(): Promise<void> {
     running.port === undefined
       ? `takes orders of the pool ${config.worker.pool}`
       : `serves on ${config.api.publicUrl ?? `http://localhost:${running.port}`}`;
-  console.error(`filemill ${version} ${where}`);
+  tell(`filemill ${version} ${where}`);
 }
 
 /** @returns what to print where help or the version is asked for */
@@ -118,17 +118,17 @@ async function asked(args: string[]): Promise<{ readonly name: keyof typeof ROLE
     const { positionals, values } = parseArgs({ args, allowPositionals: true, options: { pool: { type: 'string' } } });
     const [name = 'local', ...more] = positionals;
     const isRole = (found: string): found is keyof typeof ROLES => Object.hasOwn(ROLES, found);
-    if (!isRole(name)) end(2, `filemill: there is no command "${name}"; filemill help lists them`);
+    if (!isRole(name)) end(2, `filemill: there is no command "${printable(name)}"; filemill help lists them`);
     if (more.length === 0 && (values.pool === undefined || name === 'worker')) return { name, pool: values.pool };
   } catch {
     // Told below, as whatever else is said wrongly.
   }
   const { ConfigError } = await import('./config.ts');
-  throw new ConfigError([`invalid arguments "${args.join(' ')}"; ${usage}`]);
+  throw new ConfigError([`invalid arguments "${printable(args.join(' '))}"; ${usage}`]);
 }
 
 function end(code: number, words: unknown): never {
-  console.error(words);
+  tell(words);
   process.exit(code);
 }
 

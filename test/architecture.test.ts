@@ -17,7 +17,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['jobs', 'queue', 'signals', 'pools', 'objects', 'uploads', 'limits', 'fetch', 'exec', 'judge', 'kube', 'telemetry'],
   ['nats', 'sqlite'],
   ['catalog'],
-  ['alive', 'contracts', 'errors', 'streams'],
+  ['alive', 'contracts', 'errors', 'paths', 'printable', 'streams'],
 ];
 /** The same within a folder, for its folders and its own files, which have no extension here; those of one rank do not import each other. */
 const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
@@ -219,6 +219,25 @@ function namedToolchains(text: string): string[] {
   return found;
 }
 
+/** Comparisons of a path with the beginning of another one as texts, by the names of what is compared. */
+function comparedPaths(text: string): string[] {
+  const isPath = /\b(?:path|folder|root|base|dir|top|home|checkout|downloads|real)\b|\bsep\b|\/`$|\/'$/i;
+  const found: string[] = [];
+  new Visitor({
+    CallExpression: ({ callee, arguments: [argument], start, end }) => {
+      if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier' || callee.property.name !== 'startsWith') return;
+      if (argument === undefined || argument.type === 'Literal') return;
+      if (isPath.test(text.slice(argument.start, argument.end))) found.push(text.slice(start, end));
+    },
+    BinaryExpression: ({ left, right, start, end }) => {
+      const sides = [left, right].map((side) => text.slice(side.start, side.end));
+      const [, of] = sides.map((side) => /\.slice\(0, (\w+)\.length\)$/.exec(side)).find((match) => match !== null) ?? [];
+      if (of !== undefined && isPath.test(of)) found.push(text.slice(start, end));
+    },
+  }).visit(parseSync('module.tsx', text).program);
+  return found;
+}
+
 describe('the architecture', () => {
   it('reads imports from the source', () => expect(own.length).toBeGreaterThan(50));
 
@@ -393,6 +412,30 @@ describe('the architecture', () => {
     expect(listed.sort()).toEqual([...toolchains].sort());
     for (const name of toolchains)
       expect(readdirSync(`images/${name}`)).toEqual(expect.arrayContaining(['packages.txt', 'smoke', 'syscalls.txt']));
+  });
+
+  it('compares paths by their parts in one place', () => {
+    const wrong = ['src', 'scripts'].flatMap((top) =>
+      readdirSync(top, { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.endsWith('.ts'))
+        .flatMap((path) => comparedPaths(readFileSync(join(top, path), 'utf8')).map((place) => `${top}/${path}: ${place}`)),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it.each([
+    'path.startsWith(root)',
+    ['path.startsWith(`$', '{root}/`)'].join(''),
+    'path.startsWith(root + sep)',
+    'real.startsWith(folder)',
+    'request.url.startsWith(more.path)',
+    'at.slice(0, base.length) === base',
+  ])('would find %s', (code) => expect(comparedPaths(code)).toHaveLength(1));
+
+  it('prints in one place, which makes visible what comes from outside', () => {
+    const prints = /\bconsole\.\w+\(|\bstd(?:out|err)\.write\(/;
+    const wrong = files.filter((file) => !file.startsWith('exec/programs/') && prints.test(readFileSync(join('src', file), 'utf8')));
+    expect(wrong.toSorted()).toEqual(['cli/files/progress.ts', 'cli/print.ts', 'exec/own-server.ts']);
   });
 
   it('starts threads where input is judged, and where a worker keeps its orders alive, only', () => {

@@ -3,6 +3,8 @@
 import { isRecord } from '../contracts/json.ts';
 import { type Folders, PathRefused } from './folders.ts';
 import { saveResult, uploadLocal, withLocalFiles } from './local-files.ts';
+import { parsed, refusalIn, ServerRefusal, serverUnreachable } from './refusal.ts';
+import { askServer, type Server } from './server.ts';
 import { forget } from './transfer.ts';
 
 type Message = Readonly<Record<string, unknown>>;
@@ -23,8 +25,8 @@ const INITIALIZE = 'initialize';
 const STATELESS_VERSION = '2026-07-28';
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 
-/** @param server URL without `/mcp` @param send writes one message to the client @param failed called with what the client is told only in general */
-export function bridgeTo(server: string, folders: Folders, send: (message: unknown) => void, failed: (error: unknown) => void): Bridge {
+/** @param server without `/mcp` @param send writes one message to the client @param failed called with what the client is told only in general */
+export function bridgeTo(server: Server, folders: Folders, send: (message: unknown) => void, failed: (error: unknown) => void): Bridge {
   const under = new Map<unknown, AbortController>();
   let version: string | undefined;
 
@@ -32,9 +34,9 @@ export function bridgeTo(server: string, folders: Folders, send: (message: unkno
     const silence = new AbortController();
     const late = setTimeout(() => silence.abort(), SILENCE_MS);
     try {
-      const response = await fetch(`${server}/mcp`, {
+      const response = await askServer(server, '/mcp', {
         method: 'POST',
-        headers: headersFor(message, version),
+        headers: mcpHeaders(message, version),
         body: JSON.stringify(message),
         signal: AbortSignal.any([signal, silence.signal]),
       });
@@ -48,7 +50,12 @@ export function bridgeTo(server: string, folders: Folders, send: (message: unkno
         text = events.pop() ?? '';
         for (const event of events) for (const one of messagesIn(event)) told(one);
       }
-      if (!streams && text !== '') told(withId(JSON.parse(text) as Message, message['id']));
+      if (streams || (response.ok && text === '')) return;
+      const answer = parsed(text);
+      // A proxy in front, or another program, answers in its own way.
+      if (!isRecord(answer) || answer['jsonrpc'] === undefined)
+        throw refusalIn(server, { status: response.status, headers: response.headers, text });
+      told(withId(answer, message['id']));
     } finally {
       clearTimeout(late);
     }
@@ -79,7 +86,7 @@ export function bridgeTo(server: string, folders: Folders, send: (message: unkno
     if (!isRecord(result)) return send(last);
     if (method === INITIALIZE) version = String(result['protocolVersion'] ?? '');
     if (method === 'tools/list') return send({ ...last, result: { ...result, tools: withLocalFiles(result['tools'], folders) } });
-    if (method === 'tools/call') return send({ ...last, result: await saveResult(folders, args, result, signal) });
+    if (method === 'tools/call') return send({ ...last, result: await saveResult(server, folders, args, result, signal) });
     send(last);
   }
 
@@ -88,7 +95,11 @@ export function bridgeTo(server: string, folders: Folders, send: (message: unkno
     if (id === undefined) return undefined;
     if (error instanceof PathRefused && method === 'tools/call')
       return { jsonrpc: '2.0', id, result: { isError: true, content: [{ type: 'text', text: error.message }] } };
-    return { jsonrpc: '2.0', id, error: { code: -32_603, message: `The filemill server at ${server} cannot be reached.` } };
+    return {
+      jsonrpc: '2.0',
+      id,
+      error: { code: -32_603, message: error instanceof ServerRefusal ? error.message : serverUnreachable(server, error).message },
+    };
   }
 
   return {
@@ -127,7 +138,7 @@ function read(line: string): Message | undefined {
   }
 }
 
-function headersFor({ method, params }: Message, negotiated: string | undefined): Record<string, string> {
+function mcpHeaders({ method, params }: Message, negotiated: string | undefined): Record<string, string> {
   const meta = isRecord(params) ? params['_meta'] : undefined;
   const own = isRecord(meta) ? meta[VERSION_KEY] : undefined;
   const version = typeof own === 'string' ? own : negotiated;

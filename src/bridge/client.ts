@@ -6,18 +6,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRecord } from '../contracts/json.ts';
-
-/** What the server says no with. The code is one of docs/errors.md, or `SERVER_UNREACHABLE`. */
-export class ServerRefusal extends Error {
-  override readonly name = 'ServerRefusal';
-  readonly code: string;
-  readonly details: Readonly<Record<string, unknown>>;
-  constructor(code: string, message: string, details: Readonly<Record<string, unknown>> = {}, cause?: unknown) {
-    super(message, { cause });
-    this.code = code;
-    this.details = details;
-  }
-}
+import { dataOf, parsed, ServerRefusal, serverRefusal, serverUnreachable } from './refusal.ts';
+import { askServer, type Server } from './server.ts';
 
 export interface ClientContext {
   readonly signal: AbortSignal;
@@ -64,9 +54,8 @@ const FORGET_MS = 5_000;
 /** Statuses that say to come back later. */
 const PATIENT = new Set([429, 502, 503, 504]);
 
-/** @param server URL without a slash at its end */
-export function restClient(server: string): RestClient {
-  const at = (path: string) => `${server}/api/v1/${path}`;
+export function restClient(server: Server): RestClient {
+  const at = (path: string) => `/api/v1/${path}`;
 
   /**
    * Asks until there is an answer that is not "later".
@@ -90,7 +79,7 @@ export function restClient(server: string): RestClient {
       } catch (error) {
         if (signal.aborted || error instanceof ServerRefusal || !isNetworkError(error)) throw error;
         lostSince ??= performance.now();
-        if (performance.now() - lostSince > LOST_MS) throw unreachable(server, error);
+        if (performance.now() - lostSince > LOST_MS) throw serverUnreachable(server, error);
         [waitMs, why] = [pause, 'the connection was lost'];
       }
       onWait(Math.ceil(waitMs / 1000), why);
@@ -98,23 +87,28 @@ export function restClient(server: string): RestClient {
     }
   }
 
-  const send = (path: string, init: RequestInit, signal: AbortSignal, ms = ANSWER_MS): Promise<Response> =>
-    fetch(path, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(ms)]) });
+  const send = (path: string, init: Parameters<typeof askServer>[2], signal: AbortSignal, ms = ANSWER_MS): Promise<Response> =>
+    askServer(server, path, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(ms)]) });
+  const laterBy = async (response: Response): Promise<Later> => {
+    const said = Number(response.headers.get('retry-after') ?? Number.NaN);
+    return new Later(Number.isFinite(said) && said >= 0 ? said : undefined, await serverRefusal(server, response));
+  };
 
   const offsetOf = async (id: string, signal: AbortSignal): Promise<number | Later> => {
     const response = await send(at(`uploads/${id}`), { method: 'HEAD', headers: TUS }, signal);
     if (isLater(response)) return laterBy(response);
-    if (!response.ok) throw await refusalOf(response);
+    if (!response.ok) throw await serverRefusal(server, response);
     return Number(response.headers.get('upload-offset'));
   };
 
   return {
     async check(signal) {
       const response = await send(at('health'), {}, signal, 15_000).catch((error: unknown) => {
-        throw signal.aborted ? error : unreachable(server, error);
+        throw signal.aborted ? error : serverUnreachable(server, error);
       });
-      await response.body?.cancel();
-      if (response.status >= 500) throw unreachable(server, new Error(`HTTP ${response.status}`));
+      // It is asked again, as every request is.
+      if (isLater(response)) return void (await response.body?.cancel());
+      await dataOf(server, response);
     },
 
     async upload(path, name, sizeBytes, context, onProgress) {
@@ -125,7 +119,7 @@ export function restClient(server: string): RestClient {
         const headers = { ...TUS, 'Upload-Length': String(sizeBytes), 'Upload-Metadata': metadata };
         const response = await send(at('uploads'), { method: 'POST', headers }, signal);
         if (isLater(response)) return laterBy(response);
-        if (response.status !== 201) throw await refusalOf(response);
+        if (response.status !== 201) throw await serverRefusal(server, response);
         await response.body?.cancel();
         return idIn(response.headers.get('location'));
       }, context);
@@ -148,7 +142,7 @@ export function restClient(server: string): RestClient {
               TRANSFER_MS,
             );
             if (isLater(response) || response.status === 409) return laterBy(response);
-            if (response.status !== 204) throw await refusalOf(response);
+            if (response.status !== 204) throw await serverRefusal(server, response);
             return Number(response.headers.get('upload-offset'));
           }, context);
         }
@@ -165,9 +159,7 @@ export function restClient(server: string): RestClient {
         const headers = { 'content-type': 'application/json', 'idempotency-key': key, prefer: 'respond-async' };
         const response = await send(at(route), { method: 'POST', headers, body: JSON.stringify(body) }, context.signal);
         if (isLater(response)) return laterBy(response);
-        if (!response.ok) throw await refusalOf(response);
-        const { data } = (await response.json()) as { data: { job_id: string } };
-        return data.job_id;
+        return String((await dataOf(server, response))['job_id']);
       }, context);
     },
 
@@ -176,14 +168,13 @@ export function restClient(server: string): RestClient {
       let pollMs = 1_000;
       for (;;) {
         // The event stream ends when the job does. Without a stream, the client polls.
-        const heard = await events(at(`jobs/${job}/events`), signal, onProgress).catch(() => false);
+        const heard = await events(server, at(`jobs/${job}/events`), signal, onProgress).catch(() => false);
         signal.throwIfAborted();
         const found = await patiently(async () => {
           const response = await send(at(`jobs/${job}`), {}, signal);
           if (isLater(response)) return laterBy(response);
-          if (!response.ok) throw await refusalOf(response);
           pollMs = Math.max(1, Number(response.headers.get('retry-after') ?? 1)) * 1000;
-          return ((await response.json()) as { data: FinishedJob & { job_id: string; status: string; progress?: number } }).data;
+          return (await dataOf(server, response)) as unknown as FinishedJob & { status: string; progress?: number };
         }, context);
         if (found.status !== 'processing') return { ...found, id: job };
         if (found.progress !== undefined) onProgress(found.progress / 100);
@@ -202,7 +193,7 @@ export function restClient(server: string): RestClient {
         const headers = written === 0 ? {} : { range: `bytes=${written}-` };
         const response = await send(at(`jobs/${id}/output`), { headers }, context.signal, TRANSFER_MS);
         if (isLater(response)) return laterBy(response);
-        if (!response.ok || response.body === null) throw await refusalOf(response);
+        if (!response.ok || response.body === null) throw await serverRefusal(server, response);
         const start = response.status === 206 ? written : 0;
         await pipeline(Readable.fromWeb(response.body), createWriteStream(path, { flags: start === 0 ? 'w' : 'r+', start })).catch(
           async (error: unknown) => {
@@ -221,9 +212,10 @@ export function restClient(server: string): RestClient {
     },
 
     async forget(kind, id) {
-      const response = await fetch(at(`${kind}/${id}`), { method: 'DELETE', signal: AbortSignal.timeout(FORGET_MS) }).catch(
-        () => undefined,
-      );
+      const response = await askServer(server, at(`${kind}/${id}`), {
+        method: 'DELETE',
+        signal: AbortSignal.timeout(FORGET_MS),
+      }).catch(() => undefined);
       await response?.body?.cancel().catch(() => undefined);
     },
   };
@@ -241,30 +233,8 @@ class Later {
   }
 }
 
-async function laterBy(response: Response): Promise<Later> {
-  const said = Number(response.headers.get('retry-after') ?? Number.NaN);
-  return new Later(Number.isFinite(said) && said >= 0 ? said : undefined, await refusalOf(response));
-}
-
 /** A ban also says how long it lasts. */
 const isLater = ({ status, headers }: Response): boolean => PATIENT.has(status) || (status === 403 && headers.has('retry-after'));
-
-async function refusalOf(response: Response): Promise<ServerRefusal> {
-  const text = await response.text().catch(() => '');
-  const body = parsed(text);
-  const error = isRecord(body) && isRecord(body['error']) ? body['error'] : {};
-  const { code, message, details } = error;
-  if (typeof code === 'string') return new ServerRefusal(code, String(message), isRecord(details) ? details : {});
-  return new ServerRefusal('INTERNAL_ERROR', `The server answered with HTTP ${response.status}.`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 function idIn(location: string | null): string {
   const id = /\/(upl_[0-9a-f]{32})$/.exec(location ?? '')?.[1];
@@ -275,16 +245,13 @@ function idIn(location: string | null): string {
 const interrupted = (): ServerRefusal =>
   new ServerRefusal('SERVER_UNREACHABLE', 'The connection was lost while the output was downloaded.');
 
-const unreachable = (server: string, cause: unknown): ServerRefusal =>
-  new ServerRefusal('SERVER_UNREACHABLE', `The server at ${server} cannot be reached.`, {}, cause);
-
 /** What fetch throws for a connection that fails or falls silent. */
 const isNetworkError = (error: unknown): boolean =>
   error instanceof Error && (error instanceof TypeError || /^(TimeoutError|AbortError)$/.test(error.name) || 'code' in error);
 
 /** Reads a job's events until it has ended. @returns false where there are none */
-async function events(url: string, signal: AbortSignal, onProgress: (fraction: number) => void): Promise<boolean> {
-  const response = await fetch(url, { headers: { accept: 'text/event-stream' }, signal });
+async function events(server: Server, path: string, signal: AbortSignal, onProgress: (fraction: number) => void): Promise<boolean> {
+  const response = await askServer(server, path, { headers: { accept: 'text/event-stream' }, signal });
   if (!response.ok || response.body === null) {
     await response.body?.cancel();
     return false;

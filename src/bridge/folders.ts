@@ -2,8 +2,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isWithin, partsBelow } from '../paths.ts';
 
 /** What the caller can correct; the message says how. */
 export class PathRefused extends Error {
@@ -37,17 +38,10 @@ const MOST_NUMBERED = 100;
 export async function openFolders(allowed: readonly string[]): Promise<Folders> {
   const names = allowed.map((folder) => resolve(fromHome(folder)));
   const roots = await Promise.all(names.map(folderAt));
-  const isInside = (path: string) => roots.some((root) => path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`));
+  const isInside = (path: string) => roots.some((root) => isWithin(root, path));
   /** Below each folder that holds it. */
   const isHidden = (path: string) =>
-    roots
-      .filter((root) => path.startsWith(root))
-      .every((root) =>
-        path
-          .slice(root.length)
-          .split(sep)
-          .some((name) => name.startsWith('.')),
-      );
+    roots.map((root) => partsBelow(root, path)).every((parts) => parts === undefined || parts.some((name) => name.startsWith('.')));
   const outside = (path: string) =>
     new PathRefused(
       names.length === 0

@@ -2,6 +2,7 @@
 
 import { isRecord } from '../contracts/json.ts';
 import { type Folders, PathRefused } from './folders.ts';
+import type { Server } from './server.ts';
 import { downloadTo, uploadPath } from './transfer.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -44,7 +45,7 @@ function withPath(file: unknown, names: readonly string[]): unknown {
  * @param uploads gets the ids of what was uploaded, also where this throws
  * @returns the arguments with an upload in place of each local file @throws PathRefused; then nothing is called
  */
-export async function uploadLocal(server: string, folders: Folders, args: Fields, signal: AbortSignal, uploads: string[]): Promise<Fields> {
+export async function uploadLocal(server: Server, folders: Folders, args: Fields, signal: AbortSignal, uploads: string[]): Promise<Fields> {
   const uploaded = async (value: unknown): Promise<unknown> => {
     const path = typeof value === 'string' ? await folders.find(value.trim()) : undefined;
     if (path === undefined) return value;
@@ -71,7 +72,7 @@ export async function uploadLocal(server: string, folders: Folders, args: Fields
 const MOST_FILES = 20;
 
 /** @returns the result, with where it was saved, or why it was not */
-export async function saveResult(folders: Folders, args: Fields, result: Result, signal: AbortSignal): Promise<Result> {
+export async function saveResult(server: Server, folders: Folders, args: Fields, result: Result, signal: AbortSignal): Promise<Result> {
   const wish = args[SAVE_TO];
   if (typeof wish !== 'string' || wish.trim() === '' || result.isError === true) return result;
   const link = result.content?.find(({ type }) => type === 'resource_link');
@@ -83,7 +84,7 @@ export async function saveResult(folders: Folders, args: Fields, result: Result,
   if (typeof link?.['uri'] !== 'string')
     return say('Nothing was saved: there is no file yet. If the job is still processing, call get_job_status with save_to.');
   try {
-    const path = await downloadTo(folders, link['uri'], wish.trim(), String(link['name'] ?? 'file'), signal);
+    const path = await downloadTo(server, folders, link['uri'], wish.trim(), String(link['name'] ?? 'file'), signal);
     return say(`Saved to ${path}`, { structuredContent: { ...result.structuredContent, saved_to: path } });
   } catch (error) {
     if (!(error instanceof PathRefused)) throw error;

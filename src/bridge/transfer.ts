@@ -7,6 +7,8 @@ import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Folders, type OpenFile, PathRefused } from './folders.ts';
+import { parsed, refusalIn } from './refusal.ts';
+import { askServer, headersFor, type Server } from './server.ts';
 
 /** For one file, ms: a server ends a transfer that is slower sooner. */
 const TRANSFER_MS = 600_000;
@@ -14,36 +16,46 @@ const TRANSFER_MS = 600_000;
 const MOST_ANSWER = 64 * 1024;
 
 /** @returns the upload's id @throws PathRefused */
-export async function uploadPath(server: string, folders: Folders, path: string, signal: AbortSignal): Promise<string> {
+export async function uploadPath(server: Server, folders: Folders, path: string, signal: AbortSignal): Promise<string> {
   const file = await folders.read(path);
   try {
-    const text = await post(`${server}/api/v1/uploads`, file, AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]));
-    const { data, error } = JSON.parse(text) as { data?: { upload_id?: string }; error?: { message?: string } };
-    if (data?.upload_id === undefined) throw new PathRefused(`The server did not accept the file: ${error?.message ?? 'no reason given'}`);
+    const answer = await post(server, '/api/v1/uploads', file, AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]));
+    const { data } = (parsed(answer.text) ?? {}) as { data?: { upload_id?: string } };
+    if (data?.upload_id === undefined) throw new PathRefused(`The server did not accept the file: ${refusalIn(server, answer).message}`);
     return data.upload_id;
   } catch (error) {
-    throw error instanceof PathRefused ? error : new PathRefused(`The file could not be uploaded to ${server}.`);
+    throw error instanceof PathRefused ? error : new PathRefused(`The file could not be uploaded to ${server.url}.`);
   } finally {
     await file.handle.close();
   }
 }
 
 /** The job has its own copy; what stays expires, and until then counts towards how many uploads a client may keep. */
-export async function forget(server: string, ids: readonly string[]): Promise<void> {
+export async function forget(server: Server, ids: readonly string[]): Promise<void> {
   for (const id of ids)
-    await fetch(`${server}/api/v1/uploads/${id}`, { method: 'DELETE', signal: AbortSignal.timeout(FORGET_MS) }).catch(() => undefined);
+    await askServer(server, `/api/v1/uploads/${id}`, { method: 'DELETE', signal: AbortSignal.timeout(FORGET_MS) }).catch(() => undefined);
 }
 const FORGET_MS = 5_000;
 
 /** A form with one file, of a known length: the server reserves as much. */
-function post(url: string, { handle, path, sizeBytes }: OpenFile, signal: AbortSignal): Promise<string> {
+function post(
+  server: Server,
+  route: string,
+  { handle, path, sizeBytes }: OpenFile,
+  signal: AbortSignal,
+): Promise<Parameters<typeof refusalIn>[1]> {
+  const url = `${server.url}${route}`;
   const boundary = `filemill-${randomBytes(16).toString('hex')}`;
   const name = basename(path).replace(/[\r\n"]/g, (character) => encodeURIComponent(character));
   const head = Buffer.from(
     `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: application/octet-stream\r\n\r\n`,
   );
   const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
-  const headers = { 'content-type': `multipart/form-data; boundary=${boundary}`, 'content-length': head.length + sizeBytes + tail.length };
+  const headers = {
+    ...server.headers,
+    'content-type': `multipart/form-data; boundary=${boundary}`,
+    'content-length': head.length + sizeBytes + tail.length,
+  };
   return new Promise((resolve, reject) => {
     const request = (url.startsWith('https:') ? overHttps : overHttp)(url, { method: 'POST', headers, signal }, (response) => {
       let text = '';
@@ -52,7 +64,8 @@ function post(url: string, { handle, path, sizeBytes }: OpenFile, signal: AbortS
         text += chunk;
         if (text.length > MOST_ANSWER) request.destroy(new Error('the answer is too long'));
       });
-      response.on('end', () => resolve(text));
+      const { statusCode: status = 0, headers: received } = response;
+      response.on('end', () => resolve({ status, headers: { get: (name) => received[name]?.toString() ?? null }, text }));
       response.on('error', reject);
     });
     request.on('error', reject);
@@ -69,11 +82,20 @@ async function* joined(head: Buffer, content: Iterable<Buffer> | AsyncIterable<B
 }
 
 /** @param wish as the caller names the place @returns where it is @throws PathRefused */
-export async function downloadTo(folders: Folders, url: string, wish: string, name: string, signal: AbortSignal): Promise<string> {
+export async function downloadTo(
+  server: Server,
+  folders: Folders,
+  url: string,
+  wish: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<string> {
   const { handle, path } = await folders.create(wish, name);
   try {
-    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]) });
-    if (!response.ok || response.body === null) throw new PathRefused(`The result could not be downloaded: HTTP ${response.status}.`);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]);
+    const response = await fetch(url, { headers: headersFor(server, url), redirect: 'manual', signal: limit });
+    if (!response.ok || response.body === null)
+      throw new PathRefused(`The result could not be downloaded: HTTP ${response.status} of ${new URL(url).origin}.`);
     await pipeline(Readable.fromWeb(response.body), handle.createWriteStream());
     return path;
   } catch (error) {

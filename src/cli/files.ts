@@ -1,7 +1,10 @@
 /** The commands on files: each ends with an exit code, and says itself what went wrong. */
+import { lstatSync } from 'node:fs';
+import { printable } from '../printable.ts';
 import { CannotStart } from '../roles/process/cannot-start.ts';
 import { UsageError } from './files/converter.ts';
 import { EXIT } from './files/exit.ts';
+import { print, tell } from './print.ts';
 
 type FileCommand = (args: readonly string[], checkout: string) => Promise<number>;
 
@@ -13,7 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<FileCommand>>> = {
   completion: async () => {
     const [{ completion }, { FILE_COMMANDS, HELP }] = await Promise.all([import('./completion.ts'), import('./usage.ts')]);
     return async (args) => {
-      console.log(completion(args, [...Object.keys(FILE_COMMANDS), ...Object.keys(HELP), 'help']));
+      print(completion(args, [...Object.keys(FILE_COMMANDS), ...Object.keys(HELP), 'help']));
       return EXIT.done;
     };
   },
@@ -25,20 +28,30 @@ export const isFileCommand = (name: string | undefined): name is string => name 
 export async function runFileCommand(name: string, args: readonly string[], checkout: string): Promise<number> {
   const until = args.indexOf('--');
   const flags = until < 0 ? args : args.slice(0, until);
-  if (flags.includes('--help') || flags.includes('-h')) {
-    console.log((await import('./files/help.ts')).helpOfFiles(name, args));
-    return EXIT.done;
-  }
   try {
+    refuseFileNames(flags);
+    if (flags.includes('--help') || flags.includes('-h')) {
+      print((await import('./files/help.ts')).helpOfFiles(name, args));
+      return EXIT.done;
+    }
     return (await (await COMMANDS[name]?.())?.(args, checkout)) ?? EXIT.done;
   } catch (error) {
     if (error instanceof UsageError) {
-      console.error(`filemill ${name}: ${error.message}\nfilemill ${name} --help shows how it is used`);
+      tell(`filemill ${name}: ${printable(error.message)}\nfilemill ${name} --help shows how it is used`);
       return EXIT.usage;
     }
     // A configuration that is wrong, too.
     if (!(error instanceof CannotStart) && (error as Error).name !== 'ConfigError') throw error;
-    console.error(`filemill ${name}: ${(error as Error).message}`);
+    tell(`filemill ${name}: ${(error as Error).message}`);
     return EXIT.cannotStart;
   }
+}
+
+/** A shell writes `*` as names, and one of them may look like a flag: it could send all other files to a server. @throws UsageError */
+function refuseFileNames(flags: readonly string[]): void {
+  for (const flag of flags)
+    if (/^-./s.test(flag) && lstatSync(flag, { throwIfNoEntry: false }) !== undefined)
+      throw new UsageError(
+        `"${flag}" begins with a dash and is the name of a file here: write "./${flag}" for the file, or -- before all files`,
+      );
 }

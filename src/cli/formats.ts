@@ -1,8 +1,11 @@
 /** `filemill formats`: what can be converted to what on this machine, or on a server. */
 import { parseArgs } from 'node:util';
+import type { Server } from '../bridge/server.ts';
 import { formatByExtension, formatOf, isUnproven } from '../catalog/formats.ts';
-import { serverOf } from './files/arguments.ts';
+import { optionsOfFlags } from './files/arguments.ts';
 import { UsageError } from './files/converter.ts';
+import { SERVER_FLAGS, serverOf } from './files/server.ts';
+import { print, printJson } from './print.ts';
 
 interface Row {
   readonly format: string;
@@ -23,21 +26,21 @@ export async function formatsCommand(args: readonly string[], checkout: string):
   if (source !== undefined && id === undefined) throw new UsageError(`"${source}" is not a format that filemill knows`);
   const rows = server === undefined ? await rowsHere(checkout) : await rowsThere(server);
   const shown = rows.filter(({ format }) => id === undefined || format === id);
-  if (json) console.log(JSON.stringify(id === undefined ? shown : (shown[0] ?? { format: id, family: formatOf(id).family, targets: [] })));
+  if (json) printJson(id === undefined ? shown : (shown[0] ?? { format: id, family: formatOf(id).family, targets: [] }));
   else if (id === undefined)
     for (const { format, targets, unproven } of shown)
-      console.log(`${format.padEnd(8)}${targets.length} targets${unproven === true ? ' (not tested: no free program writes it)' : ''}`);
-  else if (shown[0] === undefined) console.log(`${id} cannot be converted here`);
-  else console.log(wrapped(shown[0].targets));
+      print(`${format.padEnd(8)}${targets.length} targets${unproven === true ? ' (not tested: no free program writes it)' : ''}`);
+  else if (shown[0] === undefined) print(`${id} cannot be converted here`);
+  else print(wrapped(shown[0].targets));
   return 0;
 }
 
 function readArguments(args: readonly string[]) {
   try {
-    const options = { json: { type: 'boolean' }, server: { type: 'string' } } as const;
+    const options = { json: { type: 'boolean' }, ...optionsOfFlags(SERVER_FLAGS) } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     if (positionals.length > 1) throw new Error('name one format at most');
-    return { source: positionals[0], server: serverOf(values.server ?? process.env['FILEMILL_SERVER']), json: values.json === true };
+    return { source: positionals[0], server: serverOf(values), json: values.json === true };
   } catch (error) {
     throw error instanceof UsageError ? error : new UsageError((error as Error).message);
   }
@@ -58,18 +61,26 @@ async function rowsHere(checkout: string): Promise<readonly Row[]> {
   }
 }
 
-async function rowsThere(server: string): Promise<readonly Row[]> {
-  const { CannotStart } = await import('../roles/process/cannot-start.ts');
-  const response = await fetch(`${server}/api/v1/formats`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch((cause: unknown) => {
-    throw new CannotStart(`the server at ${server} cannot be reached`, { cause });
-  });
-  if (!response.ok) throw new CannotStart(`the server at ${server} answers with HTTP ${response.status}`);
+async function rowsThere(server: Server): Promise<readonly Row[]> {
+  const [{ CannotStart }, { askServer }, { dataOf, serverUnreachable }] = await Promise.all([
+    import('../roles/process/cannot-start.ts'),
+    import('../bridge/server.ts'),
+    import('../bridge/refusal.ts'),
+  ]);
+  const data = await askServer(server, '/api/v1/formats', { signal: AbortSignal.timeout(ANSWER_MS) })
+    .catch((cause: unknown) => {
+      throw serverUnreachable(server, cause);
+    })
+    .then((response) => dataOf(server, response))
+    .catch((cause: Error) => {
+      throw new CannotStart(cause.message, { cause });
+    });
   type Listed = Omit<Row, 'targets'> & { readonly targets: readonly unknown[] };
-  const { data } = (await response.json()) as { data: { sources: readonly Listed[]; unproven?: readonly Listed[] } };
+  const { sources, unproven = [] } = data as unknown as { sources: readonly Listed[]; unproven?: readonly Listed[] };
   const nameOf = (target: unknown) => (typeof target === 'string' ? target : String((target as { format: string }).format));
   const rowOf = ({ format, family, targets }: Listed): Row => ({ format, family, targets: targets.map(nameOf) });
   // Servers before this version list none apart.
-  return [...data.sources.map(rowOf), ...(data.unproven ?? []).map((row) => ({ ...rowOf(row), unproven: true as const }))];
+  return [...sources.map(rowOf), ...unproven.map((row) => ({ ...rowOf(row), unproven: true as const }))];
 }
 
 function wrapped(words: readonly string[]): string {

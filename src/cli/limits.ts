@@ -12,6 +12,7 @@ import { openLimits as openNatsLimits } from '../limits/nats.ts';
 import { openLimits } from '../limits/sqlite.ts';
 import type { LimitStore } from '../limits/store.ts';
 import { readPools } from '../pools/nats/declarations.ts';
+import { printable } from '../printable.ts';
 import { depthOf } from '../queue/nats/depth.ts';
 import { openQueue } from '../queue/sqlite.ts';
 import { joinCluster } from '../roles/cluster/join.ts';
@@ -96,5 +97,5 @@ function asked(args: readonly string[]): { readonly address: string | undefined;
   } catch {
     // Told below.
   }
-  throw new ConfigError([`invalid arguments "limits ${args.join(' ')}"; ${usage}`]);
+  throw new ConfigError([`invalid arguments "limits ${printable(args.join(' '))}"; ${usage}`]);
 }

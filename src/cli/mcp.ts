@@ -4,13 +4,19 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { bridgeTo } from '../bridge/bridge.ts';
 import { openFolders, PathRefused } from '../bridge/folders.ts';
+import { type Server, serverAt } from '../bridge/server.ts';
 import { ConfigError } from '../config.ts';
 import { type OwnServer, startOwnServer } from '../exec/own-server.ts';
+import { printable } from '../printable.ts';
 import { asCannotStart } from '../roles/process/cannot-start.ts';
+import { optionsOfFlags } from './files/arguments.ts';
+import { UsageError } from './files/converter.ts';
+import { SERVER_FLAGS, type ServerArguments, serverOf } from './files/server.ts';
+import { printJson, tell } from './print.ts';
 
 interface BridgeArguments {
-  /** Without `/mcp`; undefined: the bridge starts one. */
-  readonly server: string | undefined;
+  /** Undefined: the bridge starts one. */
+  readonly server: Server | undefined;
   readonly folders: readonly string[];
 }
 
@@ -20,7 +26,7 @@ export async function mcp(args: readonly string[], checkout: string): Promise<un
   const folders = await openFolders(allowed).catch(asCannotStart(PathRefused));
   const own: OwnServer | undefined = server === undefined ? await startOwnServer(checkout).catch(asCannotStart(Error)) : undefined;
   const { stdin, stdout } = process;
-  const to = bridgeTo(server ?? own?.url ?? '', folders, (message) => stdout.write(`${JSON.stringify(message)}\n`), console.error);
+  const to = bridgeTo(server ?? serverAt(own?.url ?? ''), folders, printJson, tell);
   const lines = createInterface({ input: stdin });
   const closed = once(lines, 'close');
   const stop = () => lines.close();
@@ -40,13 +46,15 @@ export async function mcp(args: readonly string[], checkout: string): Promise<un
 function wanted(args: readonly string[]): BridgeArguments {
   const usage = `usage: "filemill mcp --server https://your-host --allow FOLDER"; without --server it starts its own server; --allow may be repeated, and without one no local file is read or written`;
   try {
-    const options = { server: { type: 'string' }, allow: { type: 'string', multiple: true } } as const;
+    const options = { allow: { type: 'string', multiple: true }, ...optionsOfFlags(SERVER_FLAGS) } as const;
     const { values } = parseArgs({ args: [...args], options });
-    const server = values.server?.replace(/\/(?:mcp\/?)?$/, '');
-    const isServer = server === undefined || /^https?:$/.test(URL.parse(server)?.protocol ?? '');
-    if (isServer) return { server, folders: values.allow ?? [] };
-  } catch {
-    // Told below.
+    const { server, ...credentials } = values as ServerArguments & { readonly allow?: readonly string[] };
+    // An assistant's configuration may name the endpoint itself.
+    const named = serverOf({ ...credentials, server: server?.replace(/\/mcp\/?$/, '') ?? '' });
+    return { server: named, folders: credentials.allow ?? [] };
+  } catch (error) {
+    if (error instanceof UsageError) throw new ConfigError([error.message]);
+    // The arguments may hold credentials.
+    throw new ConfigError([`invalid arguments: ${printable((error as Error).message)}; ${usage}`]);
   }
-  throw new ConfigError([`invalid arguments "${args.join(' ')}"; ${usage}`]);
 }

@@ -5,8 +5,10 @@ import { findModels, type InstalledModel, modelsIn } from '../exec/models/instal
 import { listedModels as all } from '../exec/models/manifest.gen.ts';
 import type { Model } from '../exec/models/manifest.ts';
 import { PullFailed, pullModel } from '../exec/models/pull.ts';
+import { printable } from '../printable.ts';
 import { CannotStart } from '../roles/process/cannot-start.ts';
 import { benchModels } from './bench-models.ts';
+import { tell } from './print.ts';
 
 /** pip's default, and the variable by which pip is told another. */
 const INDEX = process.env['PIP_INDEX_URL'] ?? 'https://pypi.org/simple';
@@ -62,7 +64,7 @@ async function pull(model: Model, into: string, mirror: string | undefined): Pro
   const onBytes = (file: Model['packages'][number], received: number) => {
     if (Date.now() - told < EVERY_MS && received < file.bytes) return;
     told = Date.now();
-    console.error(`  ${model.id}: ${megabytes(received)} of ${megabytes(file.bytes)}`);
+    tell(`  ${model.id}: ${megabytes(received)} of ${megabytes(file.bytes)}`);
   };
   const from = { index: INDEX.replace(/\/$/, ''), mirror, onBytes };
   await pullModel(model, into, from, AbortSignal.timeout(LONGEST_MS)).catch((error: unknown) => {
@@ -90,5 +92,5 @@ function asked(args: readonly string[]): Asked {
   } catch {
     // Told below, as whatever else is said wrongly.
   }
-  throw new CannotStart(`invalid arguments "${args.join(' ')}"; ${USAGE}`);
+  throw new CannotStart(`invalid arguments "${printable(args.join(' '))}"; ${USAGE}`);
 }

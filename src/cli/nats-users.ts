@@ -8,6 +8,7 @@ import { ConfigError } from '../config.ts';
 import { poolName } from '../contracts/messages/pool.ts';
 import { toolchains } from '../contracts/toolchains.ts';
 import { apiPermissions, controllerPermissions, type Permissions, workerPermissions } from '../nats/permissions.ts';
+import { printable } from '../printable.ts';
 import { CannotStart, errorCode } from '../roles/process/cannot-start.ts';
 
 /** What a server's configuration includes. */
@@ -134,5 +135,5 @@ function asked(args: readonly string[]): NatsUsersArguments {
   } catch {
     // Told below.
   }
-  throw new ConfigError([`invalid arguments "${args.join(' ')}"; ${usage}`]);
+  throw new ConfigError([`invalid arguments "${printable(args.join(' '))}"; ${usage}`]);
 }

@@ -100,7 +100,7 @@ export function overview(version: string): string {
     `filemill ${version}: converts files for anyone who sends them`,
     '',
     'filemill convert report.docx report.pdf',
-    'filemill convert *.heic --to jpg --out photos/ --img-quality 85',
+    'filemill convert ./*.heic --to jpg --out photos/ --img-quality 85',
     '',
     ...files,
     '',

@@ -5,6 +5,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { printableLines } from '../printable.ts';
 
 export interface OwnServer {
   readonly url: string;
@@ -38,7 +39,7 @@ export async function startOwnServer(checkout: string): Promise<OwnServer> {
     const errors = child.stderr;
     if (errors === null) throw new Error('the child has a pipe there');
     createInterface({ input: errors }).on('line', (line) => {
-      console.error(line);
+      process.stderr.write(`${printableLines(line)}\n`);
       const port = /serves on http:\/\/localhost:(\d{1,5})/.exec(line)?.[1];
       if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
     });

@@ -1,8 +1,9 @@
 /** Objects as files below one folder: a key is the path. */
 import type { Stats } from 'node:fs';
 import { constants, type FileHandle, lstat, mkdir, open, opendir, rm, rmdir } from 'node:fs/promises';
-import { dirname, join, resolve, sep } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isWithin } from '../paths.ts';
 import { Missing, type ObjectInfo, type ObjectStore } from './store.ts';
 import { isAbandoned, isTemporary } from './temporary.ts';
 import { validKey } from './valid-key.ts';
@@ -25,7 +26,7 @@ export async function openDirectory(root: string): Promise<ObjectStore> {
 
   /** Removes the folder and its parents while they are empty. rmdir fails for a folder in which a put has its temporary file. */
   async function removeEmpty(folder: string): Promise<void> {
-    for (let at = folder; at.startsWith(top + sep); at = dirname(at)) {
+    for (let at = folder; at !== top && isWithin(top, at); at = dirname(at)) {
       const removed = await rmdir(at).then(
         () => true,
         () => false,

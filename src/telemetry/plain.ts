@@ -1,4 +1,5 @@
 /** Log lines for a person at a terminal, made from the JSON lines that everything else gets. */
+import { printable, printableLines } from '../printable.ts';
 
 const LEVEL_WIDTH = 5;
 
@@ -8,8 +9,9 @@ export function plainLine(line: string): string {
   const at = new Date(String(time));
   const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`);
-  const stack = typeof err === 'object' && err !== null && 'stack' in err ? `\n${String(err.stack).replace(/^/gm, '    ')}` : '';
-  return `${clock} ${String(level).padEnd(LEVEL_WIDTH)} ${[msg, pairs.join(' ')].filter(Boolean).join('  ')}${stack}\n`;
+  const stack =
+    typeof err === 'object' && err !== null && 'stack' in err ? `\n${printableLines(String(err.stack)).replace(/^/gm, '    ')}` : '';
+  return `${clock} ${String(level).padEnd(LEVEL_WIDTH)} ${printable([msg, pairs.join(' ')].filter(Boolean).join('  '))}${stack}\n`;
 }
 
 /** @returns where a logger of JSON lines may write */

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { type Network, parseAddress, parseNetwork } from '../../limits/clients/network.ts';
+import { isWithin } from '../../paths.ts';
 import type { ApiSettings } from '../settings.ts';
 
 /** Characters. */
@@ -66,7 +67,7 @@ export function prefixOf(settings: BaseSettings, asked: Asked): string {
 
 /** @param isOurs whether a path is one of ours as it is: a proxy may strip the prefix or leave it @returns the address below the prefix */
 export function withoutPrefix(url: string, prefix: string, isOurs: (url: string) => boolean): string {
-  if (prefix === '' || !url.startsWith(prefix)) return url;
+  if (prefix === '' || !isWithin(prefix, url.split('?', 1)[0] ?? '')) return url;
   const rest = url.slice(prefix.length);
   if (rest !== '' && !/^[/?]/.test(rest)) return url;
   return isOurs(url) ? url : rest.startsWith('/') ? rest : `/${rest}`;

@@ -1,6 +1,7 @@
 /** Cross-origin requests (Fetch standard, "CORS protocol"): any page may use the service, and read every header that it documents. */
 import type { FastifyInstance } from 'fastify';
 import { limitHeaders } from '../../limits/answers/headers.ts';
+import { isWithin } from '../../paths.ts';
 
 const EXPOSED = [
   'X-Request-Id',
@@ -75,7 +76,7 @@ export function answerPreflights(
 ): void {
   app.addHook('onRequest', async (request, reply) => {
     if (request.method !== 'OPTIONS') return;
-    if (request.url.startsWith(more.path)) reply.headers(more.headers);
+    if (isWithin(more.path, request.url.split('?', 1)[0] ?? '')) reply.headers(more.headers);
     reply
       .header('access-control-allow-methods', METHODS.join(', '))
       .header('access-control-allow-headers', ALLOWED.join(', '))

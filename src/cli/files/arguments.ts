@@ -1,12 +1,14 @@
 /** The arguments of `convert` and `tool`: the flags that both have, and one for each option of the catalog. */
-import { readFileSync } from 'node:fs';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { z } from 'zod';
+import type { Server } from '../../bridge/server.ts';
 import { flag, wordsOf } from '../../catalog/options/fields.ts';
 import { UsageError } from './converter.ts';
+import { firstLine, SERVER_FLAGS, serverOf } from './server.ts';
 
-interface Flag {
+export interface Flag {
   readonly type: 'string' | 'boolean';
+  readonly multiple?: true;
   readonly short?: string;
   readonly means: string;
 }
@@ -18,7 +20,7 @@ export const COMMON_FLAGS = {
   json: { type: 'boolean', means: 'prints one line of JSON for each file' },
   quiet: { type: 'boolean', short: 'q', means: 'prints only what fails' },
   jobs: { type: 'string', short: 'j', means: 'conversions at a time; default: the number of cores, 4 with a server' },
-  server: { type: 'string', means: 'URL of a filemill server that converts; default: FILEMILL_SERVER, or this machine' },
+  ...SERVER_FLAGS,
   'password-file': { type: 'string', means: 'file whose first line is the password, which a command line would show to other users' },
   help: { type: 'boolean', short: 'h', means: 'shows this help' },
 } as const satisfies Readonly<Record<string, Flag>>;
@@ -40,8 +42,7 @@ export interface FileArguments {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly jobs: number | undefined;
-  /** Without a slash at its end. */
-  readonly server: string | undefined;
+  readonly server: Server | undefined;
   /** The options that were given, by the names of the API's form. */
   readonly options: Map<string, string>;
 }
@@ -51,8 +52,11 @@ export const flagOf = (field: string): string => field.replaceAll('_', '-');
 export const isSwitch = (schema: z.ZodType): boolean => wordsOf(schema) === flag.description;
 const MOST_JOBS = 256;
 
-export const optionsOfFlags = (flags: Readonly<Record<string, Flag>>): ParseArgsOptionsConfig =>
-  Object.fromEntries(Object.entries(flags).map(([name, { type, short }]) => [name, short === undefined ? { type } : { type, short }]));
+/** As `parseArgs` takes them. */
+export const optionsOfFlags = <const Flags extends Readonly<Record<string, Flag>>>(flags: Flags) =>
+  Object.fromEntries(Object.entries(flags).map(([name, { means: _, ...flag }]) => [name, flag])) as {
+    readonly [Name in keyof Flags]: Omit<Flags[Name], 'means'>;
+  };
 
 /** Messages of the API name its fields: here they are flags. */
 export const inFlags = (message: string): string =>
@@ -76,7 +80,7 @@ export function readFileArguments(args: readonly string[], flags: Readonly<Recor
     }),
   );
   const passwordFile = text('password-file');
-  if (passwordFile !== undefined) given.set('password', firstLine(passwordFile));
+  if (passwordFile !== undefined) given.set('password', firstLine(passwordFile, 'password'));
   return {
     positionals,
     to: text('to'),
@@ -86,7 +90,7 @@ export function readFileArguments(args: readonly string[], flags: Readonly<Recor
     json: values['json'] === true,
     quiet: values['quiet'] === true,
     jobs: jobsOf(text('jobs')),
-    server: serverOf(text('server') ?? process.env['FILEMILL_SERVER']),
+    server: serverOf(values),
     options: given,
   };
 }
@@ -104,18 +108,4 @@ function jobsOf(sent: string | undefined): number | undefined {
   const jobs = Number(sent);
   if (Number.isInteger(jobs) && jobs >= 1 && jobs <= MOST_JOBS) return jobs;
   throw new UsageError(`--jobs is "${sent}"; expected 1 to ${MOST_JOBS}`);
-}
-
-export function serverOf(sent: string | undefined): string | undefined {
-  if (sent === undefined || sent === '') return undefined;
-  if (/^https?:$/.test(URL.parse(sent)?.protocol ?? '')) return sent.endsWith('/') ? sent.slice(0, -1) : sent;
-  throw new UsageError(`the server is "${sent}"; expected a URL such as https://files.example.org`);
-}
-
-function firstLine(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').split(/\r?\n/, 1)[0] ?? '';
-  } catch (error) {
-    throw new UsageError(`the password file ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
 }

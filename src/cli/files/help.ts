@@ -12,7 +12,7 @@ import { COMMON_FLAGS, CONVERT_FLAGS, type Fields, flagOf, isSwitch } from './ar
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   convert: [
     'filemill convert report.docx report.pdf',
-    'filemill convert *.heic --to jpg --out photos/ --img-quality 85',
+    'filemill convert ./*.heic --to jpg --out photos/ --img-quality 85',
     'filemill convert paper.pdf --to png --pages 1-3 --dpi 200',
     'filemill convert secret.pdf secret.docx --password-file secret.txt',
     'curl -s https://example.org/a.svg | filemill convert - --to png > a.png',
@@ -20,7 +20,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   tool: [
     'filemill tool compress-pdf in.pdf',
-    'filemill tool compress-pdf *.pdf --out small/',
+    'filemill tool compress-pdf ./*.pdf --out small/',
     'filemill tool merge-pdf cover.pdf body.pdf --out book.pdf',
     'filemill tool image-to-text scan.png --ocr-lang deu',
     'filemill tool resize-image --help',

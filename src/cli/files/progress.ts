@@ -1,5 +1,5 @@
 /** What a person sees of a run: a bar on a terminal, a line for each file elsewhere; all of it on standard error. */
-import { stripVTControlCharacters } from 'node:util';
+import { printable } from '../../printable.ts';
 
 export interface ShownProblem {
   readonly code: string;
@@ -106,6 +106,3 @@ export function openProgress({
     close: erase,
   };
 }
-
-/** A file's name may have characters that a terminal obeys. */
-const printable = (text: string): string => stripVTControlCharacters(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?');

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Failure } from '../../errors.ts';
 import { mapConcurrently } from '../../streams/concurrency.ts';
+import { printJson, tell } from '../print.ts';
 import { inFlags } from './arguments.ts';
 import type { Converter, FilesJob } from './converter.ts';
 import { EXIT } from './exit.ts';
@@ -53,7 +54,7 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // Its reader has gone. Anything else, such as a full disk, the user has to know.
     if (error.code === 'EPIPE' || stopping.signal.aborted) return hungUp();
-    console.error(`filemill: standard output cannot be written (${error.code})`);
+    tell(`filemill: standard output cannot be written (${error.code})`);
     code = EXIT.failed;
     stopping.abort(error);
   });
@@ -106,7 +107,7 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
       const seconds = (performance.now() - began) / 1000;
       line.done(done.output, done.warnings);
       if (json)
-        print({
+        printJson({
           input: nameOf(inputs),
           output: done.output,
           warnings: done.warnings,
@@ -119,7 +120,7 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
       const shown = shownProblemOf(error);
       const problem = { ...shown, message: inFlags(shown.message) };
       line.failed(problem);
-      if (json) print({ input: nameOf(inputs), error: problem });
+      if (json) printJson({ input: nameOf(inputs), error: problem });
     }
   };
 
@@ -138,7 +139,6 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
 }
 
 const nameOf = (inputs: readonly string[]): string | readonly string[] => (inputs.length === 1 ? (inputs[0] ?? '') : inputs);
-const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
 /** An error as the API would answer it. What is thrown otherwise is a bug, or a disk that is full. */
 export function shownProblemOf(error: unknown): ShownProblem {
@@ -153,7 +153,7 @@ export function shownProblemOf(error: unknown): ShownProblem {
       code: 'CANNOT_WRITE',
       message: `There is no room for temporary files in ${process.env['TMPDIR'] ?? '/var/tmp'}; TMPDIR names another folder.`,
     };
-  if (process.env['LOG_LEVEL'] !== undefined) console.error(error);
+  if (process.env['LOG_LEVEL'] !== undefined) tell(error);
   const { message: says, code: internal } = new Failure('INTERNAL_ERROR');
   return { code: internal, message: typeof code === 'string' ? `${says} (${code})` : says };
 }

@@ -1,6 +1,7 @@
 /** Converts on a server, over REST: uploads that resume, waits as told, and nothing left there. */
 import { stat } from 'node:fs/promises';
 import { restClient } from '../../bridge/client.ts';
+import type { Server } from '../../bridge/server.ts';
 import { toolNamed } from '../../catalog/tools.ts';
 import { CannotStart } from '../../roles/process/cannot-start.ts';
 import type { Converter } from './converter.ts';
@@ -11,8 +12,8 @@ const MOST_AT_ONCE = 16;
 /** Part of a job's progress that its upload is. */
 const UPLOADED = 0.5;
 
-/** @param server URL without a slash at its end @throws CannotStart if it cannot be reached */
-export async function openThere(server: string, jobs = AT_ONCE): Promise<Converter> {
+/** @throws CannotStart if it cannot be reached, or does not answer as a server does */
+export async function openThere(server: Server, jobs = AT_ONCE): Promise<Converter> {
   const client = restClient(server);
   await client.check(AbortSignal.timeout(20_000)).catch((cause: Error) => {
     throw new CannotStart(cause.message.replace(/\.$/, ''), { cause });

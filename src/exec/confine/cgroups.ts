@@ -1,7 +1,8 @@
 /** Control groups, by which the kernel itself limits what each conversion uses: where this process may make them (version 2, else version 1). */
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isWithin, partsBelow } from '../../paths.ts';
 import { askKernel, type KernelSupport } from './kernel.ts';
 import type { Policy } from './policy.ts';
 
@@ -200,14 +201,14 @@ function readMounts(): readonly Mount[] {
     const [before = '', after = ''] = line.split(' - ');
     const [, , , root = '', point = ''] = before.split(' ');
     const [type = '', , options = ''] = after.split(' ');
-    return point.startsWith(FILE_SYSTEM) ? [{ root, point, type, options: options.split(',') }] : [];
+    return isWithin(FILE_SYSTEM, point) ? [{ root, point, type, options: options.split(',') }] : [];
   });
 }
 
 /** A container may see only a part of a hierarchy. */
 function folderIn({ root, point }: Mount, path: string): string | undefined {
-  const below = root === '/' ? path : path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : undefined;
-  return below === undefined || below.startsWith('/..') ? undefined : resolve(point, `.${below}`);
+  const below = partsBelow(root, path);
+  return below && join(point, ...below);
 }
 
 const controllersOf = (folder: string, file: string): ReadonlySet<string> =>

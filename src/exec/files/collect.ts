@@ -1,7 +1,7 @@
 /** Reads results from a folder that a hostile program may have arranged: follows no link, and opens only plain files. */
 import { constants } from 'node:fs';
 import { type FileHandle, open, opendir } from 'node:fs/promises';
-import { sep } from 'node:path';
+import { partsBelow } from '../../paths.ts';
 
 export interface Collected {
   /** The file's own name, without folders. */
@@ -57,9 +57,10 @@ async function openIn(directory: FileHandle, name: string): Promise<Collected> {
 
 /** Opens `folder` step by step from `base`, holding each folder open, so that none can be replaced by a link meanwhile. */
 async function walk(base: string, folder: string): Promise<FileHandle> {
-  if (folder !== base && !folder.startsWith(base + sep)) throw new Error('the folder does not lie below its base');
+  const parts = partsBelow(base, folder);
+  if (parts === undefined) throw new Error('the folder does not lie below its base');
   let at = await open(base, O_RDONLY | O_DIRECTORY);
-  for (const part of folder.slice(base.length).split(sep).filter(Boolean)) {
+  for (const part of parts) {
     const next = await open(`/proc/self/fd/${at.fd}/${part}`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((cause: unknown) => cause);
     await at.close();
     if (next instanceof Error) throw new Suspicious('a folder of the result was replaced', { cause: next });

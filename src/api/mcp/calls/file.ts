@@ -4,7 +4,7 @@ import { formats } from '../../../catalog/formats.ts';
 import { jobIdPattern } from '../../../contracts/api/job.ts';
 import { uploadIdPattern } from '../../../contracts/api/upload.ts';
 import { Failure, fileTooLarge } from '../../../errors.ts';
-import { withoutSlashes } from '../../http/base-url.ts';
+import { partsBelow } from '../../../paths.ts';
 import { pathIn, uploadAdvice } from './paths.ts';
 import { visible } from './quote.ts';
 import { isProse, kindOfText, type TextClues } from './text-kind.ts';
@@ -58,9 +58,8 @@ function ownOutput(text: string, base: string): FileArgument | undefined {
   const url = URL.parse(text);
   const own = new URL(base);
   if (url === null || url.host !== own.host) return undefined;
-  const under = withoutSlashes(own.pathname);
-  const job = /^\/api\/v1\/jobs\/([^/]+)\/output\/?$/.exec(url.pathname.slice(under.length))?.[1];
-  if (url.pathname.startsWith(`${under}/`) && job !== undefined && jobIdPattern.test(job)) return { is: 'output', job };
+  const [, job] = /^api\/v1\/jobs\/([^/]+)\/output$/.exec(partsBelow(own.pathname, url.pathname)?.join('/') ?? '') ?? [];
+  if (job !== undefined && jobIdPattern.test(job)) return { is: 'output', job };
   const says = 'The URL points to this service, but not to the output of a job: pass the output URL of an earlier result.';
   throw new Failure('URL_REFUSED', { says, details: { reason: 'address' } });
 }
