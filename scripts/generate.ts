@@ -6,6 +6,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { describeApi } from '../src/api/openapi/document.ts';
 import { apiSettings } from '../src/api/settings.ts';
+import { manPage } from '../src/cli/man.ts';
 import { configSchema, VARIABLES } from '../src/config.ts';
 import { errorTable, reasonTable } from '../src/errors.ts';
 import { manifestOf, readManifest } from '../src/exec/models/manifest.ts';
@@ -31,6 +32,7 @@ function writeDerived(): void {
     'docs/configuration.md': configurationPage(),
     'docs/openapi.json': apiDocument(),
     'docs/resources.md': resourcePage(),
+    'man/filemill.1': manPage(),
     'compose.yaml': composeFile(),
     ...admissionFile(),
     ...crdFiles(),
@@ -52,7 +54,7 @@ function writeDerived(): void {
 function write(all: Readonly<Record<string, string>>): boolean {
   let wrote = false;
   for (const [path, content] of Object.entries(all)) {
-    const wanted = /\.(md|yaml)$/.test(path) ? content : formatted(path, content);
+    const wanted = /\.(md|yaml|1)$/.test(path) ? content : formatted(path, content);
     if (read(path) === wanted) continue;
     if (process.argv.includes('--check')) stale.push(path);
     else {

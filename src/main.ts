@@ -105,10 +105,17 @@ async function helpAsked(first: string | undefined, rest: readonly string[]): Pr
   if (first === '--version' || first === '-v') return version;
   const isHelp = (word: string | undefined) => word === '--help' || word === '-h';
   if (first !== 'help' && !isHelp(first) && !rest.some(isHelp)) return undefined;
+  if (first === 'help' && rest[0] === '--man') return (await import('./cli/man.ts')).manPage().trimEnd();
   const name = first === 'help' ? rest[0] : first;
   if (isFileCommand(name)) return (await import('./cli/files/help.ts')).helpOfFiles(name, rest.slice(1));
   if (name === undefined || !Object.hasOwn(HELP, name)) return overview(version);
   return helpOf(name, (await import('./config.ts')).VARIABLES);
+}
+
+/** Loaded only where a command is mistyped. */
+async function nearCommand(name: string): Promise<string> {
+  const [{ meantWord }, { FILE_COMMANDS }] = await Promise.all([import('./cli/files/meaning/meant.ts'), import('./cli/usage.ts')]);
+  return meantWord(name, [...Object.keys(FILE_COMMANDS), ...Object.keys(HELP), 'help']) || '; filemill help lists them';
 }
 
 /** @throws ConfigError */
@@ -118,7 +125,7 @@ async function asked(args: string[]): Promise<{ readonly name: keyof typeof ROLE
     const { positionals, values } = parseArgs({ args, allowPositionals: true, options: { pool: { type: 'string' } } });
     const [name = 'local', ...more] = positionals;
     const isRole = (found: string): found is keyof typeof ROLES => Object.hasOwn(ROLES, found);
-    if (!isRole(name)) end(2, `filemill: there is no command "${printable(name)}"; filemill help lists them`);
+    if (!isRole(name)) end(2, `filemill: there is no command "${printable(name)}"${await nearCommand(name)}`);
     if (more.length === 0 && (values.pool === undefined || name === 'worker')) return { name, pool: values.pool };
   } catch {
     // Told below, as whatever else is said wrongly.

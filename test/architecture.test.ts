@@ -75,7 +75,7 @@ const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['tool'],
     ['engine', 'listed-tool', 'formats'],
     ['options'],
-    ['archive-phrases', 'bounds', 'known-good', 'looks', 'names', 'proved'],
+    ['archive-phrases', 'bounds', 'known-good', 'looks', 'names', 'nearest', 'proved'],
   ],
 };
 /** Settings are declared beside their reader, and composed in one file. */

@@ -33,7 +33,7 @@ export interface RestClient {
   /** Waits for a job's end. @throws ServerRefusal why it failed */
   follow(job: string, context: ClientContext, onProgress: (fraction: number) => void): Promise<FinishedJob>;
   /** Writes a job's output to a path where nothing is yet. */
-  download(job: FinishedJob, path: string, context: ClientContext): Promise<void>;
+  download(job: FinishedJob, path: string | Buffer, context: ClientContext): Promise<void>;
   /** Deletes a job or an upload; what cannot be deleted expires. */
   forget(kind: 'jobs' | 'uploads', id: string): Promise<void>;
 }

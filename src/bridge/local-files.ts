@@ -83,8 +83,11 @@ export async function saveResult(server: Server, folders: Folders, args: Fields,
   });
   if (typeof link?.['uri'] !== 'string')
     return say('Nothing was saved: there is no file yet. If the job is still processing, call get_job_status with save_to.');
+  const output = result.structuredContent?.['output'];
+  // People save a file without the suffix of the service.
+  const name = isRecord(output) && typeof output['save_as'] === 'string' ? output['save_as'] : String(link['name'] ?? 'file');
   try {
-    const path = await downloadTo(server, folders, link['uri'], wish.trim(), String(link['name'] ?? 'file'), signal);
+    const path = await downloadTo(server, folders, link['uri'], wish.trim(), name, signal);
     return say(`Saved to ${path}`, { structuredContent: { ...result.structuredContent, saved_to: path } });
   } catch (error) {
     if (!(error instanceof PathRefused)) throw error;

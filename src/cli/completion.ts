@@ -1,11 +1,11 @@
-/** `filemill completion`: a script for bash, zsh or fish that completes commands, flags, formats and tools. */
+/** `filemill completion`: a script for bash, zsh, fish or PowerShell that completes commands, flags, formats and tools. */
 import { formats } from '../catalog/formats.ts';
 import { optionSchemas } from '../catalog/options/options.ts';
 import { tools } from '../catalog/tools.ts';
 import { COMMON_FLAGS, CONVERT_FLAGS, type Fields, flagOf } from './files/arguments.ts';
 import { UsageError } from './files/converter.ts';
 
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 type Shell = (typeof SHELLS)[number];
 
 /** Names in the scripts are made of a-z, 0-9 and - alone: nothing has to be quoted. */
@@ -22,14 +22,14 @@ const toolFlags = callable.map(({ slug, input }) => [slug, words([...common, ...
 export function completion([shell = '', ...more]: readonly string[], commands: readonly string[]): string {
   const isShell = (name: string): name is Shell => (SHELLS as readonly string[]).includes(name);
   if (more.length > 0 || !isShell(shell)) throw new UsageError(`name a shell: ${SHELLS.join(', ')}`);
-  return { bash, zsh, fish }[shell](commands);
+  return { bash, zsh, fish, powershell }[shell](commands);
 }
 
 /** The words that may follow, for shells whose functions read `$command`, `$tool` and `$before`. */
 const choices = (commands: readonly string[]): string => `
   case "$before" in
     --to|-t|--from) offered='${words(targets)}' ;;
-    --out|-o|--password-file) offered='' ;;
+    --out|-o|--password-file|--token-file) offered='' ;;
     *) case "$command" in
       '') offered='${words(commands)}' ;;
       convert) case "$current" in -*) offered='${words(convert)}' ;; esac ;;
@@ -76,3 +76,39 @@ const fish = (commands: readonly string[]): string =>
       flags.split(' ').map((flag) => `complete -c filemill -n '__fish_seen_subcommand_from ${slug}' -l ${flag.slice(2)}`),
     ),
   ].join('\n');
+
+/** PowerShell completes files itself where nothing is offered. */
+const powershell = (commands: readonly string[]): string => {
+  const list = (names: string): string =>
+    names
+      .split(' ')
+      .filter(Boolean)
+      .map((name) => `'${name}'`)
+      .join(', ');
+  return `# PowerShell completion of filemill: filemill completion powershell | Out-String | Invoke-Expression
+Register-ArgumentCompleter -Native -CommandName filemill -ScriptBlock {
+  param($wordToComplete, $commandAst, $cursorPosition)
+  $words = @($commandAst.CommandElements | ForEach-Object { $_.ToString() })
+  if ($wordToComplete -ne '' -and $words.Count -gt 1) { $words = $words[0..($words.Count - 2)] }
+  $command = if ($words.Count -gt 1) { $words[1] } else { '' }
+  $tool = if ($words.Count -gt 2) { $words[2] } else { '' }
+  $tools = @{
+${toolFlags.map(([slug, flags]) => `    '${slug}' = @(${list(flags)})`).join('\n')}
+  }
+  $targets = @(${list(words(targets))})
+  $offered = switch ($words[-1]) {
+    { $_ -in '--to', '-t', '--from' } { $targets; break }
+    { $_ -in '--out', '-o', '--password-file', '--token-file' } { break }
+    default {
+      switch ($command) {
+        '' { ${list(words(commands))} }
+        'convert' { if ($wordToComplete -like '-*') { ${list(words(convert))} } }
+        'formats' { '--json', '--server'; $targets }
+        'completion' { ${list(SHELLS.join(' '))} }
+        'tool' { if ($tool -eq '') { $tools.Keys } elseif ($wordToComplete -like '-*') { $tools[$tool] } }
+      }
+    }
+  }
+  $offered | Where-Object { $_ -like "$wordToComplete*" } | Sort-Object | ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
+}`;
+};

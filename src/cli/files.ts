@@ -4,6 +4,7 @@ import { printable } from '../printable.ts';
 import { CannotStart } from '../roles/process/cannot-start.ts';
 import { UsageError } from './files/converter.ts';
 import { EXIT } from './files/exit.ts';
+import { asGiven, osPath } from './files/meaning/bytes.ts';
 import { print, tell } from './print.ts';
 
 type FileCommand = (args: readonly string[], checkout: string) => Promise<number>;
@@ -12,6 +13,7 @@ type FileCommand = (args: readonly string[], checkout: string) => Promise<number
 const COMMANDS: Readonly<Record<string, () => Promise<FileCommand>>> = {
   convert: async () => (await import('./convert.ts')).convertCommand,
   tool: async () => (await import('./tool.ts')).toolCommand,
+  info: async () => (await import('./info.ts')).infoCommand,
   formats: async () => (await import('./formats.ts')).formatsCommand,
   completion: async () => {
     const [{ completion }, { FILE_COMMANDS, HELP }] = await Promise.all([import('./completion.ts'), import('./usage.ts')]);
@@ -25,7 +27,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<FileCommand>>> = {
 export const isFileCommand = (name: string | undefined): name is string => name !== undefined && Object.hasOwn(COMMANDS, name);
 
 /** @returns the exit code */
-export async function runFileCommand(name: string, args: readonly string[], checkout: string): Promise<number> {
+export async function runFileCommand(name: string, given: readonly string[], checkout: string): Promise<number> {
+  const args = asGiven(given);
   const until = args.indexOf('--');
   const flags = until < 0 ? args : args.slice(0, until);
   try {
@@ -50,7 +53,7 @@ export async function runFileCommand(name: string, args: readonly string[], chec
 /** A shell writes `*` as names, and one of them may look like a flag: it could send all other files to a server. @throws UsageError */
 function refuseFileNames(flags: readonly string[]): void {
   for (const flag of flags)
-    if (/^-./s.test(flag) && lstatSync(flag, { throwIfNoEntry: false }) !== undefined)
+    if (/^-./s.test(flag) && lstatSync(osPath(flag), { throwIfNoEntry: false }) !== undefined)
       throw new UsageError(
         `"${flag}" begins with a dash and is the name of a file here: write "./${flag}" for the file, or -- before all files`,
       );

@@ -15,8 +15,9 @@ export const FILE_COMMANDS: Readonly<Record<string, Pick<Command, 'summary' | 'u
     summary: 'uses a tool on files, such as compress-pdf or merge-pdf',
     usage: 'filemill tool <tool> <file>… [--out <file or folder>]',
   },
-  formats: { summary: 'lists what can be converted to what', usage: 'filemill formats [<format>]' },
-  completion: { summary: 'prints a completion script', usage: 'filemill completion bash|zsh|fish' },
+  info: { summary: 'says what files are: type, size, pixels, pages, seconds', usage: 'filemill info <file>… [--json]' },
+  formats: { summary: 'lists what can be converted to what', usage: 'filemill formats [<format> [<target>]]' },
+  completion: { summary: 'prints a completion script', usage: 'filemill completion bash|zsh|fish|powershell' },
 };
 
 export const HELP: Readonly<Record<string, Command>> = {

@@ -4,6 +4,8 @@ import type { z } from 'zod';
 import type { Server } from '../../bridge/server.ts';
 import { flag, wordsOf } from '../../catalog/options/fields.ts';
 import { UsageError } from './converter.ts';
+import { meantFlag } from './meaning/meant.ts';
+import { checkTemplate } from './meaning/template.ts';
 import { firstLine, SERVER_FLAGS, serverOf } from './server.ts';
 
 export interface Flag {
@@ -16,7 +18,11 @@ export interface Flag {
 /** Flags that no option of the catalog may have. */
 export const COMMON_FLAGS = {
   out: { type: 'string', short: 'o', means: 'file or folder for the results; - is standard output' },
+  name: { type: 'string', means: 'template for names of results: {name}, {ext}, {from}, {folder}, {n}, as in "{name}-{n}"' },
+  recursive: { type: 'boolean', short: 'r', means: 'takes the files in folders, and in their folders, too' },
   force: { type: 'boolean', short: 'f', means: 'overwrites files that exist' },
+  'skip-existing': { type: 'boolean', means: 'leaves out files whose result exists' },
+  'dry-run': { type: 'boolean', short: 'n', means: 'says what would be done, and does nothing' },
   json: { type: 'boolean', means: 'prints one line of JSON for each file' },
   quiet: { type: 'boolean', short: 'q', means: 'prints only what fails' },
   jobs: { type: 'string', short: 'j', means: 'conversions at a time; default: the number of cores, 4 with a server' },
@@ -38,7 +44,11 @@ export interface FileArguments {
   readonly to: string | undefined;
   readonly from: string | undefined;
   readonly out: string | undefined;
+  readonly name: string | undefined;
+  readonly recursive: boolean;
   readonly force: boolean;
+  readonly skipExisting: boolean;
+  readonly dryRun: boolean;
   readonly json: boolean;
   readonly quiet: boolean;
   readonly jobs: number | undefined;
@@ -72,6 +82,8 @@ export function readFileArguments(args: readonly string[], flags: Readonly<Recor
   // A flag of the command comes before an option of the same name: a unit test says that there is none.
   const options = { ...Object.fromEntries(ofFields), ...own } as ParseArgsOptionsConfig;
   const { values, positionals } = parse(args, options);
+  if (values['force'] === true && values['skip-existing'] === true)
+    throw new UsageError('--force overwrites what --skip-existing leaves out: send one of them');
   const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
   const given = new Map(
     Object.keys(fields).flatMap((name) => {
@@ -86,7 +98,11 @@ export function readFileArguments(args: readonly string[], flags: Readonly<Recor
     to: text('to'),
     from: text('from'),
     out: text('out'),
+    name: text('name') === undefined ? undefined : checkTemplate(text('name') ?? ''),
+    recursive: values['recursive'] === true,
     force: values['force'] === true,
+    skipExisting: values['skip-existing'] === true,
+    dryRun: values['dry-run'] === true,
     json: values['json'] === true,
     quiet: values['quiet'] === true,
     jobs: jobsOf(text('jobs')),
@@ -99,7 +115,9 @@ function parse(args: readonly string[], options: ParseArgsOptionsConfig) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, allowNegative: true });
   } catch (error) {
-    throw new UsageError((error as Error).message.split('. To specify a positional')[0]);
+    const [message = ''] = (error as Error).message.split('. To specify a positional');
+    const unknown = /^Unknown option '-{1,2}(?:no-)?([^']*)'$/s.exec(message)?.[1];
+    throw new UsageError(`${message}${unknown === undefined ? '' : meantFlag(unknown, Object.keys(options))}`);
   }
 }
 

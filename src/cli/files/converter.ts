@@ -27,7 +27,7 @@ export interface Delivered {
   /** As the API would name it. */
   readonly filename: string;
   /** Writes it to a path where nothing is yet. */
-  readonly fill: (path: string) => Promise<void>;
+  readonly fill: (path: string | Buffer) => Promise<void>;
 }
 
 export interface FilesContext {
@@ -46,11 +46,22 @@ export interface ConvertedFile {
   readonly engine: JobRecord['engine'];
 }
 
+/** What a job would do. */
+export interface Explained {
+  /** Formats of the sources, and of the result where it is known before. */
+  readonly sources: readonly string[];
+  readonly target: string | undefined;
+  readonly engines: readonly { readonly name: string; readonly version: string }[];
+  readonly warnings: JobRecord['warnings'];
+}
+
 export interface Converter {
   /** Jobs at a time. */
   readonly atOnce: number;
   /** @throws Failure · ServerRefusal · what `deliver` throws */
   convert(job: FilesJob, context: FilesContext): Promise<ConvertedFile>;
+  /** Looks at the files here, and sends none. @throws Failure · ServerRefusal */
+  explain(job: FilesJob, signal: AbortSignal): Promise<Explained>;
   /** Leaves nothing behind. */
   close(): Promise<void>;
 }

@@ -9,10 +9,12 @@ import { absentTools, toolNamed, tools } from '../../catalog/tools.ts';
 import { FILE_COMMANDS } from '../usage.ts';
 import { COMMON_FLAGS, CONVERT_FLAGS, type Fields, flagOf, isSwitch } from './arguments.ts';
 
-const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   convert: [
     'filemill convert report.docx report.pdf',
     'filemill convert ./*.heic --to jpg --out photos/ --img-quality 85',
+    'filemill convert photos/ --to webp --recursive --out small/ --skip-existing',
+    "filemill convert ./*.png --to jpg --name '{name}-web' --dry-run",
     'filemill convert paper.pdf --to png --pages 1-3 --dpi 200',
     'filemill convert secret.pdf secret.docx --password-file secret.txt',
     'curl -s https://example.org/a.svg | filemill convert - --to png > a.png',
@@ -25,8 +27,18 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'filemill tool image-to-text scan.png --ocr-lang deu',
     'filemill tool resize-image --help',
   ],
-  formats: ['filemill formats', 'filemill formats docx', 'filemill formats --json --server https://files.example.org'],
-  completion: ['source <(filemill completion bash)', 'filemill completion fish > ~/.config/fish/completions/filemill.fish'],
+  info: ['filemill info ./*.pdf', 'filemill info --json film.mkv'],
+  formats: [
+    'filemill formats',
+    'filemill formats docx',
+    'filemill formats png jpg',
+    'filemill formats --json --server https://files.example.org',
+  ],
+  completion: [
+    'source <(filemill completion bash)',
+    'filemill completion powershell | Out-String | Invoke-Expression',
+    'filemill completion fish > ~/.config/fish/completions/filemill.fish',
+  ],
 };
 const WIDTH = 26;
 

@@ -10,7 +10,8 @@ import type { Log } from '../../telemetry/log.ts';
 import { type DirectSlot, type DirectSlots, directSlots } from '../../worker/direct-slots.ts';
 import { TooLittleMemory } from '../../worker/memory.ts';
 import { workerSettings } from '../../worker/settings.ts';
-import type { Converter, LikelyWork } from './converter.ts';
+import type { Conversions } from './conversions.ts';
+import type { LikelyWork } from './converter.ts';
 
 /** Where conversions run: a disk, as /tmp may be memory. */
 const WORK = process.env['TMPDIR'] ?? '/var/tmp';
@@ -18,7 +19,7 @@ const WORK = process.env['TMPDIR'] ?? '/var/tmp';
 const KEPT =
   process.getuid?.() === 0 ? '/var/cache/filemill' : join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'filemill');
 
-export interface Here extends Converter {
+export interface Here extends Conversions {
   readonly catalog: Catalog;
 }
 

@@ -5,6 +5,7 @@ import { link, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Delivered } from './converter.ts';
+import { osPath } from './meaning/bytes.ts';
 
 /** What is wrong with a file of the user's. The message names no path: the line does. */
 export class FileProblem extends Error {
@@ -37,13 +38,13 @@ export function openPlaces({ force }: { readonly force: boolean }, stdout: NodeJ
     const half = join(dirname(path), `.filemill-${randomBytes(8).toString('hex')}`);
     unfinished.add(half);
     try {
-      await fill(half);
-      if (force) await rename(half, path);
+      await fill(osPath(half));
+      if (force) await rename(osPath(half), osPath(path));
       else await appear(half, path);
     } catch (error) {
       throw writeProblem(error);
     } finally {
-      await rm(half, { force: true });
+      await rm(osPath(half), { force: true });
       unfinished.delete(half);
     }
   };
@@ -57,19 +58,19 @@ export function openPlaces({ force }: { readonly force: boolean }, stdout: NodeJ
         await rm(path);
         return '-';
       }
-      const path = pathOf(destination, result.filename);
-      await mkdir(dirname(path), { recursive: true }).catch((error: unknown) => Promise.reject(writeProblem(error)));
+      const path = outputPath(destination, result.filename);
+      await mkdir(osPath(dirname(path)), { recursive: true }).catch((error: unknown) => Promise.reject(writeProblem(error)));
       await write(path, result);
       return path;
     },
     async clear() {
-      await Promise.all([...unfinished].map((path) => rm(path, { force: true })));
+      await Promise.all([...unfinished].map((path) => rm(osPath(path), { force: true })));
     },
   };
 }
 
 /** Several pages are in a ZIP, whatever name was requested: no program would open a ZIP that is called page.png. */
-function pathOf(destination: Exclude<Destination, { to: 'stdout' }>, filename: string): string {
+export function outputPath(destination: Exclude<Destination, { to: 'stdout' }>, filename: string): string {
   if (destination.to === 'folder') return join(destination.folder, destination.nameOf(filename));
   const { path } = destination;
   if (extname(filename) !== '.zip' || extname(path).toLowerCase() === '.zip') return path;
@@ -79,11 +80,11 @@ function pathOf(destination: Exclude<Destination, { to: 'stdout' }>, filename: s
 /** A link fails where the name is taken, in one step; file systems without links have a moment between the look and the move. */
 async function appear(from: string, path: string): Promise<void> {
   try {
-    await link(from, path);
+    await link(osPath(from), osPath(path));
   } catch (error) {
     if (!/^(EPERM|ENOTSUP|EOPNOTSUPP|ENOSYS|EMLINK)$/.test(String((error as NodeJS.ErrnoException).code))) throw error;
-    if ((await lstat(path).catch(() => undefined)) !== undefined) throw exists();
-    await rename(from, path);
+    if ((await lstat(osPath(path)).catch(() => undefined)) !== undefined) throw exists();
+    await rename(osPath(from), osPath(path));
   }
 }
 
@@ -99,11 +100,11 @@ function writeProblem(error: unknown): unknown {
 /** Before work is begun that could not be written in the end. @throws FileProblem */
 export async function checkFree(destination: Destination, filename: string, force: boolean, sources: readonly string[]): Promise<void> {
   if (destination.to === 'stdout') return;
-  const found = await stat(pathOf(destination, filename)).catch(() => undefined);
+  const found = await stat(osPath(outputPath(destination, filename))).catch(() => undefined);
   if (found === undefined) return;
   if (!force || found.isDirectory()) throw exists();
   for (const source of sources) {
-    const { dev, ino } = await stat(source);
+    const { dev, ino } = await stat(osPath(source));
     if (dev === found.dev && ino === found.ino)
       throw new FileProblem('EXISTS', 'The output file is the source itself: choose another name, or another folder with --out.');
   }
@@ -111,11 +112,27 @@ export async function checkFree(destination: Destination, filename: string, forc
 
 /** @throws FileProblem unless it is a file that can be opened */
 export async function checkSource(path: string): Promise<number> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+  const found = await stat(osPath(path)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') throw new FileProblem('NO_SUCH_FILE', 'There is no such file.', error);
     throw new FileProblem('CANNOT_READ', `The file cannot be read (${error.code}).`, error);
   });
   if (!found.isFile())
-    throw new FileProblem('NOT_A_FILE', found.isDirectory() ? 'This is a folder, not a file.' : 'This is not a plain file.');
+    throw new FileProblem(
+      'NOT_A_FILE',
+      found.isDirectory() ? 'This is a folder, not a file: --recursive takes the files in it.' : 'This is not a plain file.',
+    );
   return found.size;
+}
+
+/** Where the result, or the ZIP in its place, is already; undefined: nowhere. */
+export async function existing(destination: Destination, filename: string, sources: readonly string[]): Promise<string | undefined> {
+  if (destination.to === 'stdout') return undefined;
+  for (const name of [filename, 'x.zip']) {
+    const path = outputPath(destination, name);
+    const found = await stat(osPath(path)).catch(() => undefined);
+    if (found?.isFile() !== true) continue;
+    const own = await Promise.all(sources.map((source) => stat(osPath(source)).catch(() => undefined)));
+    if (!own.some((source) => source?.dev === found.dev && source.ino === found.ino)) return path;
+  }
+  return undefined;
 }

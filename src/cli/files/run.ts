@@ -1,7 +1,7 @@
 /** Converts many files: some at a time, each on its own, with progress, and in the end an exit code. */
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
+import { basename, extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Failure } from '../../errors.ts';
 import { mapConcurrently } from '../../streams/concurrency.ts';
@@ -9,7 +9,8 @@ import { printJson, tell } from '../print.ts';
 import { inFlags } from './arguments.ts';
 import type { Converter, FilesJob } from './converter.ts';
 import { EXIT } from './exit.ts';
-import { checkFree, checkSource, type Destination, FileProblem, openPlaces } from './place.ts';
+import { osPath } from './meaning/bytes.ts';
+import { checkFree, checkSource, type Destination, existing, FileProblem, openPlaces } from './place.ts';
 import { openProgress, type ShownProblem } from './progress.ts';
 
 export interface FileWork {
@@ -19,22 +20,28 @@ export interface FileWork {
   readonly destination: Exclude<Destination, { to: 'stdout' }> | { readonly to: 'stdout' };
   /** Name of the result where it is known before; the first look whether it exists goes by it. */
   readonly expected: string | undefined;
+  /** It was found in a folder: if it cannot be converted, that is no failure. */
+  readonly isFound: boolean;
 }
 
 export interface RunSettings extends Pick<FilesJob, 'tool' | 'fields'> {
   readonly force: boolean;
+  readonly skipExisting: boolean;
+  readonly dryRun: boolean;
   readonly json: boolean;
   readonly quiet: boolean;
+  /** Files in folders that were left out by their names. */
+  readonly passedOver: number;
   /** What standard input is called: its extension says what a text is. */
   readonly stdinName: string;
 }
 
 /** @param open called once there is something to convert @returns the exit code */
 export async function runFiles(work: readonly FileWork[], open: () => Promise<Converter>, settings: RunSettings): Promise<number> {
-  const { force, json, quiet, tool, fields, stdinName } = settings;
+  const { force, skipExisting, dryRun, json, quiet, passedOver, tool, fields, stdinName } = settings;
   const stopping = new AbortController();
   const places = openPlaces({ force }, process.stdout);
-  const progress = openProgress({ total: work.length, quiet, json });
+  const progress = openProgress({ total: work.length, passedOver, quiet: quiet || dryRun, json });
   let spool: Promise<string> | undefined;
   const spoolFolder = () => (spool ??= mkdtemp(join(process.env['TMPDIR'] ?? '/var/tmp', 'filemill-pipe-')));
   let code: number = EXIT.done;
@@ -61,21 +68,45 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
   process.stderr.on('error', hungUp);
 
   const sourceOf = async (path: string): Promise<{ path: string; name: string; sizeBytes: number }> => {
-    if (path !== '-') return { path, name: basename(path), sizeBytes: await checkSource(path) };
+    if (path !== '-') {
+      const sizeBytes = await checkSource(path);
+      return { path: path.isWellFormed() ? path : await linkTo(path), name: basename(path).toWellFormed(), sizeBytes };
+    }
     const spooled = join(await spoolFolder(), 'stdin');
     await pipeline(process.stdin, createWriteStream(spooled, { flags: 'wx', mode: 0o600 }), { signal: stopping.signal });
     return { path: spooled, name: stdinName, sizeBytes: await checkSource(spooled) };
   };
 
-  const one = async ({ inputs, destination, expected }: FileWork): Promise<void> => {
+  /** What converts knows paths of text alone. */
+  const linkTo = async (path: string): Promise<string> => {
+    const link = join(await spoolFolder(), `${++links}${extname(path).toWellFormed()}`);
+    await symlink(await realpath(osPath(path), 'buffer'), link);
+    return link;
+  };
+  let links = 0;
+
+  const one = async ({ inputs, destination, expected, isFound }: FileWork): Promise<void> => {
     if (stopping.signal.aborted) return;
     const shown = inputs.join(', ');
     const began = performance.now();
     const line = progress.begin(shown);
+    const skip = (output: string | undefined): void => {
+      line.skipped(output === undefined ? 'its result exists' : `${output} exists`);
+      if (json) printJson({ input: nameOf(inputs), skipped: { code: 'EXISTS', message: 'The output file exists already.' }, output });
+    };
     try {
       const sources: Awaited<ReturnType<typeof sourceOf>>[] = [];
       for (const input of inputs) sources.push(await sourceOf(input));
       const place: Destination = destination.to === 'stdout' ? { to: 'stdout', spool: await spoolFolder() } : destination;
+      if (converter === undefined) throw new Error('no converter');
+      const found = skipExisting ? await existing(place, expected ?? sources[0]?.name ?? '', inputs) : undefined;
+      if (found !== undefined) return skip(found);
+      if (dryRun) {
+        const explained = await converter.explain({ sources, tool, fields }, stopping.signal);
+        const { sayPlan } = await import('./dry-run.ts');
+        await sayPlan(explained, { inputs, sources, place, force }, json);
+        return line.dropped();
+      }
       if (expected !== undefined)
         await checkFree(
           place,
@@ -83,7 +114,6 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
           force,
           sources.map(({ path }) => path),
         );
-      if (converter === undefined) throw new Error('no converter');
       const done = await converter.convert(
         { sources, tool, fields },
         {
@@ -93,6 +123,8 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
           deliver: async (result) => {
             stopping.signal.throwIfAborted();
             // A tool's result has a name only now.
+            if (expected === undefined && skipExisting && (await existing(place, result.filename, inputs)) !== undefined)
+              throw new Skipped();
             if (expected === undefined)
               await checkFree(
                 place,
@@ -116,9 +148,15 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
         });
     } catch (error) {
       if (stopping.signal.aborted) return line.dropped();
-      if (code === EXIT.done) code = EXIT.failed;
+      if (error instanceof Skipped) return skip(undefined);
       const shown = shownProblemOf(error);
       const problem = { ...shown, message: inFlags(shown.message) };
+      if (isFound && /^(?:INVALID_FORMAT|UNSUPPORTED_MIME)$/.test(problem.code)) {
+        line.skipped(problem.message);
+        if (json) printJson({ input: nameOf(inputs), skipped: problem });
+        return;
+      }
+      if (code === EXIT.done) code = EXIT.failed;
       line.failed(problem);
       if (json) printJson({ input: nameOf(inputs), error: problem });
     }
@@ -137,6 +175,9 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
   }
   return code;
 }
+
+/** The result of a tool has a name only when it is there: then it may exist. */
+class Skipped extends Error {}
 
 const nameOf = (inputs: readonly string[]): string | readonly string[] => (inputs.length === 1 ? (inputs[0] ?? '') : inputs);
 

@@ -45,6 +45,10 @@ export async function openThere(server: Server, jobs = AT_ONCE): Promise<Convert
         if (job !== undefined) await client.forget('jobs', job);
       }
     },
+    async explain({ sources, tool, fields }, signal) {
+      const { explainThere } = await import('./explain-there.ts');
+      return explainThere(server, { sources, tool, fields }, signal);
+    },
     close: async () => {},
   };
 }

@@ -1,6 +1,6 @@
 /** `filemill convert` and `filemill tool` without a server: files in, files out, and nothing else left. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -148,8 +148,11 @@ describe('filemill convert', () => {
       ['convert', 'a.jpg', 'b.webp', '--img-quality', '101'],
       '--img-quality is "101"; expected integer, 0 to 100',
     ],
-    ['an unknown flag', ['convert', 'a.jpg', 'b.webp', '--img-qualty', '1'], "Unknown option '--img-qualty'"],
+    ['an unknown flag', ['convert', 'a.jpg', 'b.webp', '--img-qualty', '1'], "Unknown option '--img-qualty'; did you mean --img-quality?"],
+    ['a flag of another program', ['convert', 'a.jpg', 'b.webp', '--overwrite'], 'did you mean --force?'],
     ['an unknown format', ['convert', 'a.jpg', '--to', 'nope'], '"nope" is not a format'],
+    ['a mistyped format', ['convert', 'a.jpg', '--to', 'pngg'], '"pngg" is not a format that filemill knows; did you mean "png"?'],
+    ['a part of a tool', ['tool', 'merge', 'a.pdf'], 'there is no tool "merge"; did you mean "merge-pdf" or "merge-videos"?'],
     ['no format', ['convert', 'a.jpg'], 'the target format is missing'],
     ['several files for one name', ['convert', 'a.jpg', 'b.jpg', 'c.jpg'], 'several files need --to'],
     ['an unknown tool', ['tool', 'nope', 'a.jpg'], 'there is no tool "nope"'],
@@ -203,6 +206,69 @@ describe('filemill convert', () => {
       0,
       expect.arrayContaining(['--server=http:127.0.0.1:18099?.jpg', '-q.jpg', 'photo.jpg']),
     ]);
+  });
+
+  it('converts the files in folders, passes over the rest, and a second run leaves out what is there', async () => {
+    await mkdir(at('in/deep er/.hidden'), { recursive: true });
+    for (const name of ['in/a.jpg', 'in/deep er/фото.JPG', 'in/.b.jpg', 'in/deep er/.hidden/c.jpg']) await writeFile(at(name), photo);
+    // No text: what a shell passes on is bytes.
+    const bytes = Buffer.concat([Buffer.from(at('in/x')), Buffer.of(0xff), Buffer.from('.jpg')]);
+    await writeFile(bytes, photo);
+    await writeFile(at('in/notes.unheardof'), 'words');
+    await symlink('..', at('in/loop'));
+    await symlink('../a.jpg', at('in/deep er/link.jpg'));
+    const args = ['convert', 'in', '--to', 'webp', '--recursive', '--out', 'in/out', '--skip-existing'];
+    const first = await command.run(args);
+    expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('filemill: 4 done, 1 in folders passed over')]);
+    const made = await readdir(at('in/out'), { recursive: true, encoding: 'buffer' });
+    expect(made.map((name) => name.toString('latin1')).toSorted()).toEqual(
+      ['a.webp', 'deep er', 'deep er/link.webp', Buffer.from('deep er/фото.webp').toString('latin1'), 'x\xff.webp'].toSorted(),
+    );
+    await isRed(at('in/out/deep er/фото.webp'), 'webp');
+    await isRed(await readFile(Buffer.concat([Buffer.from(at('in/out/x')), Buffer.of(0xff), Buffer.from('.webp')])), 'webp');
+    const second = await command.run([...args, '--json']);
+    const lines = second.stdout
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect([second.code, lines]).toEqual([
+      0,
+      Array(4).fill(expect.objectContaining({ skipped: expect.objectContaining({ code: 'EXISTS' }) })),
+    ]);
+  });
+
+  it('says what it would do, and does nothing; and names results as a template says', async () => {
+    await writeFile(at('photo.png'), photo);
+    const args = ['convert', 'photo.png', 'photo.png', '--to', 'bmp', '--name', 'small {name} {n}', '--out', 'out'];
+    const dry = await command.run([...args, '--dry-run', '--pages', '2', '--json']);
+    const [line] = dry.stdout.toString().trim().split('\n');
+    expect([dry.code, JSON.parse(line ?? '')]).toMatchObject([
+      0,
+      {
+        input: 'photo.png',
+        output: 'out/small photo 1.bmp',
+        formats: ['jpg'],
+        engines: [{ name: expect.any(String), version: expect.stringMatching(/^\d/) }],
+        warnings: [{ message: expect.stringContaining('its name says png') }, { code: 'option_ignored' }],
+      },
+    ]);
+    expect(await names()).toEqual(['photo.png']);
+    expect((await command.run(args)).code).toBe(0);
+    expect(await names('out')).toEqual(['small photo 1.bmp', 'small photo 2.bmp']);
+  });
+
+  it('takes a file whose name is no text, as an argument', async () => {
+    const path = Buffer.concat([Buffer.from(at('b')), Buffer.of(0xe9), Buffer.from('.jpg')]);
+    await writeFile(path, photo);
+    // A shell expands it to bytes.
+    const { status, stderr } = spawnSync('sh', ['-c', `${join(checkout, 'scripts/filemill')} convert ./b*.jpg --to png`], {
+      cwd: command.folder,
+      encoding: 'utf8',
+      env: { ...process.env, TMPDIR: join(command.folder, '../work') },
+    });
+    expect([status, stderr]).toEqual([0, './b\\xe9.jpg → b\\xe9.png\n']);
+    await isRed(await readFile(Buffer.concat([Buffer.from(at('b')), Buffer.of(0xe9), Buffer.from('.png')])), 'png');
   });
 
   it('says that a disk is full, and ends with 1', async () => {
@@ -303,6 +369,42 @@ describe('filemill formats', () => {
       0,
       { format: 'docx', family: 'document', targets: expect.arrayContaining(['pdf', 'odt']) },
     ]);
+    const way = await command.run(['formats', 'png', 'jpg']);
+    expect([way.code, way.stdout.toString()]).toEqual([0, expect.stringMatching(/^png → jpg: .*libvips.*\n[\s\S]*--img-quality/)]);
+  });
+});
+
+describe('filemill info', () => {
+  it('says what files are by their content', async () => {
+    await writeFile(at('photo.png'), photo);
+    await writeFile(at('two.pdf'), pdf([['one'], ['two']]));
+    const { code, stdout, stderr } = await command.run(['info', '--json', 'photo.png', 'two.pdf', 'absent']);
+    const lines = stdout
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect([code, stderr, lines]).toMatchObject([
+      1,
+      '',
+      [
+        { file: 'photo.png', format: 'jpg', content_type: 'image/jpeg', size_bytes: photo.length, facts: { width: 96, height: 64 } },
+        { file: 'two.pdf', format: 'pdf', facts: { pages: 2 } },
+        { file: 'absent', error: { code: 'NO_SUCH_FILE' } },
+      ],
+    ]);
+  });
+});
+
+describe('the manual page', () => {
+  it('is what man(1) shows', async () => {
+    const { stdout } = await command.run(['help', '--man']);
+    expect(stdout.toString()).toBe(await readFile(join(checkout, 'man/filemill.1'), 'utf8'));
+    const shown = spawnSync('man', ['-l', join(checkout, 'man/filemill.1')], {
+      encoding: 'utf8',
+      env: { ...process.env, MANWIDTH: '100' },
+    });
+    if (shown.error === undefined) expect(shown.stdout.replace(/.\x08/g, '')).toMatch(/--skip-existing\n? +leaves out files/);
   });
 });
 

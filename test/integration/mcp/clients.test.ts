@@ -232,10 +232,10 @@ describe('filemill mcp, which an assistant starts', () => {
       const folder = await mkdtemp(join(files, 'results-'));
       const result = await toHtml(file(), { filename: 'birds.csv', save_to: folder });
       const path = String(result.structuredContent?.['saved_to']);
-      expect(path).toBe(join(await realpath(folder), 'birds-filemill.html'));
+      expect(path).toBe(join(await realpath(folder), 'birds.html'));
       expect(await readFile(path, 'utf8')).toContain('kestrel');
       const again = await toHtml(file(), { filename: 'birds.csv', save_to: `${folder}/` });
-      expect(again.structuredContent?.['saved_to']).toBe(join(await realpath(folder), 'birds-filemill-2.html'));
+      expect(again.structuredContent?.['saved_to']).toBe(join(await realpath(folder), 'birds-2.html'));
     });
 
     it('saves several results as one ZIP, and under a name that the caller chooses', async () => {

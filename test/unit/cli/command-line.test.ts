@@ -47,5 +47,13 @@ describe('where results go', () => {
     [['-', '-', '--to', 'png'], ['-']],
     [['-', 'b.png'], ['b.png']],
     [['a.png', '--to', 'png'], ['. a-filemill.png']],
+    [
+      ['a.jpg', 'a.png', '--to', 'png'],
+      ['. a-2.png', '. a-filemill.png'],
+    ],
+    [
+      ['p/a.jpg', 'p/b.jpg', '--to', 'png', '--name', '{folder}-{n}-{name}.{from}'],
+      ['p p-1-a.jpg.png', 'p p-2-b.jpg.png'],
+    ],
   ])('%j', (args, places) => expect(plan(...args)).toEqual(places));
 });

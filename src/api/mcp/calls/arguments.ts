@@ -1,11 +1,12 @@
 /** Turns a call's arguments into the fields of a REST form, so that the same code validates both. */
+import { meantName } from '../../../catalog/options/meant.ts';
 import { asText } from '../../../contracts/json.ts';
 import { Failure } from '../../../errors.ts';
 import type { JobRecord } from '../../../jobs/record.ts';
 import { parseWithin } from '../../http/json-budget.ts';
 import { INCLUDE_IMAGE } from '../tools/list.ts';
 import type { McpTool } from '../tools/tool.ts';
-import { meantName, normalized } from './normalize.ts';
+import { normalized } from './normalize.ts';
 
 export interface Arguments {
   /** As sent, in order. */
