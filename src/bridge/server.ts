@@ -1,5 +1,4 @@
 /** The server that a command or an assistant works with: its address without credentials, and the headers that each request to it carries. */
-import { isWithin } from '../paths.ts';
 
 export interface Server {
   /** Without credentials, and without a slash at its end: it may be shown. */
@@ -48,12 +47,6 @@ export const askServer = (
   path: string,
   init: RequestInit & { headers?: Record<string, string> },
 ): Promise<Response> => fetch(`${url}${path}`, { ...init, headers: { ...headers, ...init.headers }, redirect: 'manual' });
-
-/** Its headers where the URL is of this server; none for any other. */
-export function headersFor({ url, headers }: Server, asked: string): Readonly<Record<string, string>> {
-  const [own, other] = [new URL(url), URL.parse(asked)];
-  return other?.origin === own.origin && isWithin(own.pathname, other.pathname) ? headers : {};
-}
 
 /** Whatever stands before an at sign may be a password, and what follows a question mark a token. */
 const masked = (address: string): string =>

@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Folders, type OpenFile, PathRefused } from './folders.ts';
 import { parsed, refusalIn } from './refusal.ts';
-import { askServer, headersFor, type Server } from './server.ts';
+import { askServer, type Server } from './server.ts';
 
 /** For one file, ms: a server ends a transfer that is slower sooner. */
 const TRANSFER_MS = 600_000;
@@ -93,9 +93,8 @@ export async function downloadTo(
   const { handle, path } = await folders.create(wish, name);
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]);
-    const response = await fetch(url, { headers: headersFor(server, url), redirect: 'manual', signal: limit });
-    if (!response.ok || response.body === null)
-      throw new PathRefused(`The result could not be downloaded: HTTP ${response.status} of ${new URL(url).origin}.`);
+    const response = await askServer(server, outputIn(url), { signal: limit });
+    if (!response.ok || response.body === null) throw new PathRefused(`The result could not be downloaded: HTTP ${response.status}.`);
     await pipeline(Readable.fromWeb(response.body), handle.createWriteStream());
     return path;
   } catch (error) {
@@ -104,4 +103,15 @@ export async function downloadTo(
     await unlink(path).catch(() => undefined);
     throw error instanceof PathRefused ? error : new PathRefused('The result could not be downloaded.');
   }
+}
+
+/**
+ * An output is asked of the server that made it, at the address by which it is reached from here: what it calls itself may be known elsewhere alone,
+ * and no answer makes this process ask another server.
+ * @throws PathRefused
+ */
+function outputIn(url: string): string {
+  const [output] = /\/api\/v1\/(?:jobs|batches)\/\w{1,64}\/output$/.exec(URL.parse(url)?.pathname ?? '') ?? [];
+  if (output === undefined) throw new PathRefused('The result could not be downloaded: the server names no output of its own.');
+  return output;
 }

@@ -53,7 +53,7 @@ function wanted(args: readonly string[]): BridgeArguments {
     const named = serverOf({ ...credentials, server: server?.replace(/\/mcp\/?$/, '') ?? '' });
     return { server: named, folders: credentials.allow ?? [] };
   } catch (error) {
-    if (error instanceof UsageError) throw new ConfigError([error.message]);
+    if (error instanceof UsageError) throw new ConfigError([`${printable(error.message)}; ${usage}`]);
     // The arguments may hold credentials.
     throw new ConfigError([`invalid arguments: ${printable((error as Error).message)}; ${usage}`]);
   }
