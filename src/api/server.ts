@@ -24,6 +24,7 @@ import { failureOf } from './http/problem.ts';
 import { hasBody, sendFailure } from './http/refuse.ts';
 import { announceRetirements } from './http/versioning.ts';
 import { eventsRoute } from './jobs/events-route.ts';
+import { jobListRoute } from './jobs/list-route.ts';
 import { jobRoutes } from './jobs/route.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { entryRoutes } from './openapi/entry.ts';
@@ -132,6 +133,7 @@ export function createServer(deps: ApiDeps): FastifyInstance {
   batchRoutes(app, deps, sends, fetches);
   const buildTools = toolRoutes(app, deps, fetches);
   uploadRoutes(app, deps);
+  jobListRoute(app, deps);
   jobRoutes(app, deps);
   outputRoute(app, deps, sends);
   eventsRoute(app, deps);

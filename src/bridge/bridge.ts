@@ -142,7 +142,7 @@ function mcpHeaders({ method, params }: Message, negotiated: string | undefined)
   const meta = isRecord(params) ? params['_meta'] : undefined;
   const own = isRecord(meta) ? meta[VERSION_KEY] : undefined;
   const version = typeof own === 'string' ? own : negotiated;
-  const name = isRecord(params) ? params['name'] : undefined;
+  const name = isRecord(params) ? (params['name'] ?? params['uri']) : undefined;
   return {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',

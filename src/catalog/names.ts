@@ -40,9 +40,9 @@ const RESERVED = /^(?:con|conin\$|conout\$|prn|aux|nul|(?:com|lpt)[\d¹²³])\s*
 /** A clean name without its extension; in `Plan 1.5 final` the dot begins none. */
 export const baseName = (name: string): string => name.replace(/(?<=.)\.[A-Za-z0-9]{1,10}$/, '');
 
-/** `photo.png` converted to `jpg` is named `photo-filemill.jpg`. */
+/** `photo.png` converted to `jpg` is named `photo-filemill.jpg`, and that converted to `webp` `photo-filemill.webp`: names do not grow with each step. */
 export const resultName = (sourceName: string, extension: string): string =>
-  `${truncate(baseName(sourceName), MAX_BASE_BYTES)}${SUFFIX}.${extension}`;
+  `${truncate(nameWithoutSuffix(baseName(sourceName)), MAX_BASE_BYTES)}${SUFFIX}.${extension}`;
 
 /** The same without the service's suffix, as people save it: `photo.jpg`. */
 export function nameWithoutSuffix(resultName: string): string {

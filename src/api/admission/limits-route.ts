@@ -1,5 +1,6 @@
 /** `GET /api/v1/limits`: what the caller has used, what is left, and how large its files may be. */
 import type { FastifyInstance } from 'fastify';
+import { MOST_IDS } from '../../contracts/api/job-list.ts';
 import type { LimitShare } from '../../limits/answers/usage.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientOf } from './admission.ts';
@@ -22,6 +23,7 @@ export function limitsRoute(app: FastifyInstance, deps: ApiDeps): void {
           ...Object.fromEntries(Object.entries({ daily, hourly, cooldown, mcp }).map(([tier, share]) => [tier, shown(share)])),
           ai: Object.fromEntries(Object.entries(ai).map(([slug, share]) => [slug, shown(share)])),
         },
+        jobs: { max_ids: MOST_IDS },
         files: {
           max_bytes: maxFileBytes,
           max_batch_files: maxBatchFiles,

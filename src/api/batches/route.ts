@@ -6,19 +6,22 @@ import { type BatchRecord, batchIdPattern } from '../../jobs/batch.ts';
 import { hasEnded } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
+import { applied, prefersAsync } from '../http/preferences.ts';
 import { FIELDS_OF_SEVERAL } from '../intake/receive.ts';
 import { cancelJob } from '../jobs/cancel.ts';
 import { baseOf, RETRY_AFTER } from '../jobs/send.ts';
 import type { Sends } from '../outputs/deleted.ts';
 import { contentDisposition, HARMLESS } from '../outputs/route.ts';
-import { prefersAsync } from '../submit/answer.ts';
+import { noteReplay } from '../submit/answer.ts';
 import { batchWork } from '../submit/batch.ts';
 import { poolsOfAll } from '../submit/capacity.ts';
+import { CONVERSION_FIELDS, handledAsPreferred } from '../submit/conversion.ts';
 import type { Fetches } from '../submit/fetches.ts';
 import { formSource } from '../submit/form.ts';
 import { admitRequest } from '../submit/idempotency.ts';
 import { type Ids, oneBatch, type SubmittedJobs } from '../submit/stages.ts';
 import { submit } from '../submit/submit.ts';
+import { forEachTarget } from '../submit/targets.ts';
 import { batchViewOf, liveOf } from './view.ts';
 import { packBatch } from './zip.ts';
 
@@ -36,7 +39,10 @@ export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends, f
       ids,
       // Limits count the first job now, the others when the form is read.
       admit: () => admitRequest(deps, request, [ids.jobOf(0)], poolsOfAll(deps)),
-      open: () => ({ source: formSource(deps, request, fetches, form), work: batchWork(deps, ids, maxFiles) }),
+      open: () => ({
+        source: forEachTarget(deps, ids, formSource(deps, request, fetches, form)),
+        work: handledAsPreferred(request, reply, batchWork(deps, ids, maxFiles), CONVERSION_FIELDS),
+      }),
       answer: {
         find: (id) => findCreatedBatch(deps, id),
         log({ batch, records }) {
@@ -44,10 +50,13 @@ export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends, f
         },
         async wait(submitted) {
           // A batch is answered at once.
-          if (prefersAsync(request)) reply.header('preference-applied', 'respond-async');
+          if (prefersAsync(request)) applied(reply, 'respond-async');
           return submitted;
         },
-        respond: (submitted) => view(request, whole(submitted)),
+        respond(submitted) {
+          noteReplay(reply, submitted);
+          return view(request, whole(submitted));
+        },
       },
     });
   });

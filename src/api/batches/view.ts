@@ -5,7 +5,7 @@ import { visibility } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { problemOf } from '../http/problem.ts';
 import { errorOf } from '../jobs/refused.ts';
-import { viewOf } from '../jobs/view.ts';
+import { goneFailure, viewOf } from '../jobs/view.ts';
 
 /** @param records of the batch's jobs, in its order @throws Failure `JOB_EXPIRED` once the last of them has expired */
 export function batchViewOf(
@@ -42,9 +42,10 @@ export function liveOf(records: readonly JobRecord[], now: number): readonly Job
 function entryOf(record: JobRecord, base: string, now: number, progress: number | undefined, requestId: string) {
   const { job_id, status, output, links, ...job } = viewOf(record, base, progress);
   const isGone = visibility(record, now) !== 'live';
-  const error = isGone ? new Failure('JOB_EXPIRED') : errorOf(record);
+  const error = isGone ? goneFailure(record) : errorOf(record);
   return {
     filename: record.filename,
+    ...(record.target.extension === '' ? {} : { to_format: record.target.extension }),
     job_id,
     status: isGone ? ('error' as const) : status,
     ...(job.progress === undefined ? {} : { progress: job.progress }),

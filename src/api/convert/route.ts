@@ -4,7 +4,7 @@ import type { ApiDeps } from '../deps.ts';
 import { FIELD_OF_ONE } from '../intake/receive.ts';
 import { jobAnswer } from '../submit/answer.ts';
 import { poolsOfAll } from '../submit/capacity.ts';
-import { conversionWork } from '../submit/conversion.ts';
+import { CONVERSION_FIELDS, conversionWork, handledAsPreferred } from '../submit/conversion.ts';
 import type { Fetches } from '../submit/fetches.ts';
 import { formSource } from '../submit/form.ts';
 import { admitRequest } from '../submit/idempotency.ts';
@@ -18,7 +18,10 @@ export function convertRoute(app: FastifyInstance, deps: ApiDeps, fetches: Fetch
     return submit(deps, {
       ids,
       admit: () => admitRequest(deps, request, [ids.id], poolsOfAll(deps)),
-      open: () => ({ source: formSource(deps, request, fetches, form), work: conversionWork(deps, ids) }),
+      open: () => ({
+        source: formSource(deps, request, fetches, form),
+        work: handledAsPreferred(request, reply, conversionWork(deps, ids), CONVERSION_FIELDS),
+      }),
       answer: jobAnswer(deps, request, reply, ({ id, sources: [source] }) =>
         request.log.info({ job_id: id, bytes: source?.sizeBytes }, 'a file was received'),
       ),

@@ -13,6 +13,7 @@ const EXPOSED = [
   'Content-Range',
   'Accept-Ranges',
   'Preference-Applied',
+  'Idempotency-Replayed',
   'Tus-Resumable',
   'Tus-Version',
   'Tus-Extension',

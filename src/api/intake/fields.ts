@@ -4,7 +4,7 @@ import { Failure } from '../../errors.ts';
 import { readBlocks } from '../http/blocks.ts';
 import { JsonBudget } from '../http/json-budget.ts';
 import type { ApiSettings } from '../settings.ts';
-import { LISTS } from './receive.ts';
+import { LISTS, TARGET } from './receive.ts';
 
 /** Length of a body without files: twenty URLs of usual length, or one of 8,192 characters, escaped, and the options. */
 const MOST_BYTES = 64 * 1024;
@@ -44,12 +44,14 @@ function readForm(text: string): ReadonlyMap<string, string> {
   return joined([...new URLSearchParams(text)]);
 }
 
+const mayRepeat = (name: string): boolean => LISTS.has(name) || name === TARGET;
+
 /** A field that may come several times has a line for each value; of any other the last one counts, as in a multipart form. */
 function joined(fields: readonly (readonly [string, string])[]): ReadonlyMap<string, string> {
   const lines = new Map<string, string[]>();
   for (const [sent, value] of fields) {
     const name = sent.slice(0, MOST_NAME);
-    if (LISTS.has(name)) lines.set(name, [...(lines.get(name) ?? []), value]);
+    if (mayRepeat(name)) lines.set(name, [...(lines.get(name) ?? []), value]);
     else lines.set(name, [value]);
   }
   return new Map([...lines].map(([name, values]) => [name, values.join('\n')]));
@@ -57,7 +59,7 @@ function joined(fields: readonly (readonly [string, string])[]): ReadonlyMap<str
 
 function readJson(text: string): ReadonlyMap<string, string> {
   const says =
-    'The body must be a JSON object whose values are strings, numbers or booleans; "urls" and "upload_ids" must be lists of strings.';
+    'The body must be a JSON object whose values are strings, numbers or booleans; "urls" and "upload_ids" must be lists of strings, and "to_format" may be one.';
   const malformed = (cause?: unknown) => new Failure('BAD_REQUEST', { says, cause });
   let body: unknown;
   try {
@@ -69,7 +71,7 @@ function readJson(text: string): ReadonlyMap<string, string> {
   return joined(
     Object.entries(body).flatMap(([name, value]) => {
       if (value === null) return [];
-      const values: readonly unknown[] = LISTS.has(name) && Array.isArray(value) ? value : [value];
+      const values: readonly unknown[] = mayRepeat(name) && Array.isArray(value) ? value : [value];
       return values.map((each) => {
         if (!['string', 'number', 'boolean'].includes(typeof each)) throw malformed();
         return [name, String(each)] as const;

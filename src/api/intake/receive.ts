@@ -47,13 +47,15 @@ export const FIELD_OF_ONE: readonly string[] = ['file'];
 export const FIELDS_OF_SEVERAL: readonly string[] = ['files[]', 'files'];
 /** Fields that may come several times: their values are kept in the order sent, a line each. One value may be several lines, too. */
 export const LISTS: ReadonlySet<string> = new Set(['urls[]', 'urls', 'upload_ids[]', 'upload_ids']);
+/** The target: it may come several times where several files may. */
+export const TARGET = 'to_format';
 
 /** A file in any of these is taken by a route that takes files: clients write `files[0]` for a list of one. */
 const FILE_FIELD = /^files?(\[\d{0,4}\])?$/;
 const isFileField = (name: string, { fields }: Pick<ReceiveOptions, 'fields'>): boolean =>
   fields.includes(name) || (fields.some((field) => FILE_FIELD.test(field)) && FILE_FIELD.test(name));
 /** Text fields of every route that takes files. */
-const TEXTS = new Set(['to_format', 'from_format', 'url', 'upload_id', ...LISTS]);
+const TEXTS = new Set([TARGET, 'from_format', 'url', 'upload_id', ...LISTS]);
 
 export interface ReceivedFile {
   /** Its number in the form, which it is stored by. */
@@ -223,7 +225,7 @@ class FormReader {
   #keepField(name: string, value: string): void {
     const before = this.#fields.get(name) ?? '';
     const isSent = before !== '';
-    if (LISTS.has(name)) this.#keepInList(name, isSent ? `${before}\n${value}` : value);
+    if (LISTS.has(name) || (name === TARGET && this.#wanted.maxFiles > 1)) this.#keepInList(name, isSent ? `${before}\n${value}` : value);
     // An empty field counts as not sent.
     else if (value === '' && isSent) return;
     else if (isSent && !name.endsWith('[]')) this.refuse(sentTwice(name));

@@ -5,6 +5,7 @@ import { Missing, TooLarge } from '../../objects/store.ts';
 import { onAbort } from '../../streams/abort.ts';
 import { mapConcurrently } from '../../streams/concurrency.ts';
 import type { ApiDeps } from '../deps.ts';
+import { namesOutput } from '../http/own-outputs.ts';
 import { removeAfterFailure } from './inputs.ts';
 import { linesOf, MOST_LINES, type Received, type ReceivedFile, type ReceiveOptions } from './receive.ts';
 import { tooMany } from './refusals.ts';
@@ -65,6 +66,8 @@ export interface FileToFetch {
   /** Its number in the request, which it will be stored by. */
   readonly part: number;
   readonly url: string;
+  /** Reads it from the store, where the URL names an output of this service. */
+  readonly read?: ((part: number, key: string, signal: AbortSignal) => Promise<ReceivedFile>) | undefined;
 }
 
 /** All of them or none. @throws Failure `URL_REFUSED`, `FILE_TOO_LARGE`, `OVERLOADED` · the reason of `signal`; then nothing is stored */
@@ -77,10 +80,12 @@ export async function fetchAll(
   const over = new AbortController();
   const unsubscribe = onAbort(signal, (reason) => over.abort(reason));
   try {
-    return await mapConcurrently(files, { limit: FILES_AT_ONCE, abort: over }, ({ url, part }) =>
-      fromUrl(deps, url, part, keyOf(part), over.signal).catch((error: unknown) => {
-        throw files.length > 1 ? located(error, part) : error;
-      }),
+    return await mapConcurrently(files, { limit: FILES_AT_ONCE, abort: over }, ({ url, part, read }) =>
+      (read === undefined ? fromUrl(deps, url, part, keyOf(part), over.signal) : read(part, keyOf(part), over.signal)).catch(
+        (error: unknown) => {
+          throw files.length > 1 ? located(error, part) : error;
+        },
+      ),
     );
   } catch (error) {
     await removeAfterFailure(
@@ -100,20 +105,24 @@ export const withoutField = (fields: ReadonlyMap<string, string>, field: string)
 /**
  * What a request names instead of sending it; undefined where it names nothing.
  * @param wanted as the form was received by: a route that takes `file` takes `upload_id`, one that takes several files takes `upload_ids[]`, in their order
+ * @param base of this service's URLs
  * @throws Failure `BAD_REQUEST` where it names files in two ways, or sends a file and names one
  */
 export function namedIn(
   { fetch }: ApiDeps,
   { fields, count }: Received,
   wanted: Pick<ReceiveOptions, 'fields' | 'maxFiles'>,
+  base: string,
 ): Named | undefined {
   const known = { ...(wanted.fields.includes('file') ? ONE : {}), ...(wanted.maxFiles > 1 ? SEVERAL : {}) };
   const given = Object.entries(known).flatMap(([field, kind]) => {
     const text = fields.get(field)?.trim() ?? '';
-    if (text === '' || (kind === 'url' && fetch === undefined)) return [];
+    if (text === '') return [];
     const lines = Object.hasOwn(ONE, field) ? [text] : linesOf(text);
     if (lines.length > MOST_LINES) throw tooMany(`values of "${field}"`, MOST_LINES);
     const values = lines.flatMap((line) => line.trim() || []);
+    // Where nothing is fetched, our own outputs can be read all the same.
+    if (kind === 'url' && fetch === undefined && !values.every((url) => namesOutput(url, base))) return [];
     return [{ field, kind, values }];
   });
   const ways = [...(count > 0 ? ['a file'] : []), ...given.map(({ field }) => `the field "${field}"`)];

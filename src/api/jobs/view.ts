@@ -83,8 +83,18 @@ const withCut = (warnings: Job['warnings'], cut: boolean): Job['warnings'] => [.
 export function shown(record: JobRecord | undefined, now: number): JobRecord {
   const seen = record === undefined ? 'forgotten' : visibility(record, now);
   if (record === undefined || seen === 'forgotten') throw new Failure('JOB_NOT_FOUND');
-  if (seen === 'expired') throw new Failure('JOB_EXPIRED');
+  if (seen === 'expired') throw goneFailure(record);
   return record;
+}
+
+/** Why a job that was there is shown no more: a client's own doing is said to be that. */
+export function goneFailure({ state, output }: JobRecord): Failure {
+  if (state !== 'cancelled') return new Failure('JOB_EXPIRED');
+  const says =
+    output === undefined
+      ? 'The job was cancelled at a client’s request, and its files were deleted.'
+      : 'The job and its files were deleted at a client’s request.';
+  return new Failure('JOB_EXPIRED', { says, details: { reason: output === undefined ? 'cancelled' : 'deleted' } });
 }
 
 /** Why a job in state `error` failed, as clients read it: `INVALID_OPTION` where an option asked for what the file does not have. */

@@ -8,6 +8,7 @@ import { humanSize } from '../jobs/view.ts';
 import { findTool } from '../tools/find.ts';
 import { convertFiles } from './calls/convert-files.ts';
 import { callForJob } from './calls/job-call.ts';
+import { readResource, resourceTemplates } from './calls/resource.ts';
 import { failed } from './calls/result.ts';
 import { runTool } from './calls/run-tool.ts';
 import { cancelCall, jobStatus } from './calls/status.ts';
@@ -16,6 +17,7 @@ import type { CallContext, CallListener, Served } from './protocol/served.ts';
 import { listFormats } from './tools/formats.ts';
 import { CANCEL_JOB, CONVERT_FILES, describeMcpTools, JOB_STATUS, LIST_FORMATS, LIST_TOOLS, RUN_TOOL } from './tools/list.ts';
 import { listTools } from './tools/list-tools.ts';
+import { getPrompt, listPrompts } from './tools/prompts.ts';
 import { mcpTools } from './tools/tools.ts';
 
 const byName = new Map(mcpTools.map((tool) => [tool.name, tool]));
@@ -50,6 +52,10 @@ export function ownTools(deps: ApiDeps): Served {
         version,
         instructions: instructionsFor(base, settings.mcp.maxInlineBytes),
         tools: toolsFor(base),
+        prompts: listPrompts(deps.catalog),
+        prompt: (name, sent) => getPrompt(deps.catalog, name, sent),
+        resourceTemplates: resourceTemplates(base),
+        readResource: (uri) => readResource(deps, uri, base, request),
         call: (call) => answerTool(deps, request, { ...call, args }, { ...context, base }, listener),
       };
       return (listens) => serverFor(surface, listens);

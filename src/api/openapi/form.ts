@@ -26,7 +26,11 @@ const URL: Schema = { type: 'string', format: 'uri' };
 /** One of the three is needed. */
 const oneFile = ({ maxFileBytes }: Figures): Fields => ({
   file: { ...FILE, description: `The file, up to ${maxFileBytes} bytes` },
-  url: { ...URL, description: 'Instead of the file: where to fetch it, from public addresses only' },
+  url: {
+    ...URL,
+    description:
+      'Instead of the file: where to fetch it, from public addresses only; or the output of an earlier job, which is read from the store',
+  },
   upload_id: { ...UPLOAD_ID, description: 'Instead of the file: one that was sent to `/api/v1/uploads`' },
 });
 
@@ -34,7 +38,7 @@ const severalFiles = (min: number, max: number): Fields => {
   const list = (items: Schema, description: string): Schema => ({ type: 'array', items, minItems: 1, maxItems: max, description });
   return {
     'files[]': list(FILE, `The files, ${min} to ${max}, in order; \`files\` means the same`),
-    'urls[]': list(URL, 'Instead of files: where to fetch them'),
+    'urls[]': list(URL, 'Instead of files: where to fetch them; outputs of earlier jobs are read from the store'),
     'upload_ids[]': list(UPLOAD_ID, 'Instead of files: some that were sent to `/api/v1/uploads`'),
   };
 };
@@ -65,7 +69,12 @@ export function convertForm(figures: Figures): Body {
 
 export function batchForm({ maxBatchFiles }: Figures): Body {
   const { fields, required } = conversion();
-  return form({ ...severalFiles(1, maxBatchFiles), ...fields }, required, true);
+  const to_format: Schema = {
+    type: 'string',
+    examples: ['png', 'png,webp'],
+    description: `${fields['to_format']?.['description']}. Several, as in \`png,webp\` or in several fields: each file becomes each of them, ${maxBatchFiles} conversions at most`,
+  };
+  return form({ ...severalFiles(1, maxBatchFiles), ...fields, to_format }, required, true);
 }
 
 export function toolForm(tool: Tool, figures: Figures): Body {

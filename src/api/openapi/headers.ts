@@ -1,4 +1,5 @@
 /** Every header that an answer or a request may have. */
+import { MOST_IDS } from '../../contracts/api/job-list.ts';
 import type { HeaderSpec, Parameter, SchemaRef } from './shape.ts';
 import { headerRef } from './shape.ts';
 
@@ -21,7 +22,14 @@ export const headers: Readonly<Record<string, HeaderSpec>> = {
   'Retry-After-While-Processing': { description: 'While `processing`: when to poll again, seconds.', schema: count },
   'Location-While-Processing': { description: 'While `processing`: the job’s own address.', schema: { type: 'string', format: 'uri' } },
   Location: { description: 'The address of the result.', required: true, schema: { type: 'string', format: 'uri' } },
-  'Preference-Applied': { description: '`respond-async`, where the request asked for it and it was applied.', schema: text },
+  'Preference-Applied': {
+    description: '`respond-async`, `handling=strict` or both, where the request asked for it and it was applied.',
+    schema: text,
+  },
+  'Idempotency-Replayed': {
+    description: '`true` where an earlier request with the same `Idempotency-Key` created what is answered.',
+    schema: { type: 'string', enum: ['true'] },
+  },
   ETag: { description: 'Identifies this content.', required: true, schema: text },
   Vary: { description: 'Which request header the answer depends on.', schema: text },
   'Content-Disposition': { description: '`attachment` with the name of the file (RFC 6266).', required: true, schema: text },
@@ -72,7 +80,8 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   Prefer: {
     name: 'Prefer',
     in: 'header',
-    description: '`respond-async`: do not wait for the job (RFC 7240).',
+    description:
+      '`respond-async`: do not wait for the job; `handling=strict`: refuse an unknown option instead of warning of it (RFC 7240).',
     schema: { type: 'string', examples: ['respond-async'] },
   },
   Download: {
@@ -86,6 +95,14 @@ export const parameters: Readonly<Record<string, Parameter>> = {
     in: 'query',
     description: '`source`: the header names the file `output.save_as`, without the suffix of the service.',
     schema: { type: 'string', enum: ['source'] },
+  },
+  JobIds: {
+    name: 'ids',
+    in: 'query',
+    description: `1 to ${MOST_IDS} ids of jobs, separated by commas. Each ten count as one request.`,
+    required: true,
+    schema: { type: 'string', maxLength: 33 * MOST_IDS },
+    example: '0123456789abcdef0123456789abcdef,fedcba9876543210fedcba9876543210',
   },
   JobId: {
     name: 'job_id',

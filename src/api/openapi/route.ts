@@ -31,6 +31,9 @@ export function docsRoutes(app: FastifyInstance, { settings, version }: Pick<Api
   });
   app.get('/openapi.json', async (request, reply) => sendEncoded(request, reply, document(prefixOf(settings, request.raw))));
 
+  // Where generators look for it.
+  app.get('/api/v1/openapi.json', async (request, reply) => reply.redirect(`${prefixOf(settings, request.raw)}/openapi.json`, 308));
+
   const page = latestOf((prefix) => encodedBody('text/html; charset=utf-8', pageBelow(prefix)));
   app.get('/docs', async (request, reply) => sendEncoded(request, reply.headers(PAGE_HEADERS), page(prefixOf(settings, request.raw))));
   app.get('/docs/page.js', async (request, reply) => sendEncoded(request, reply.headers(PAGE_HEADERS), PAGE_SCRIPT));

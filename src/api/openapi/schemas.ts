@@ -5,6 +5,7 @@ import { details } from '../../contracts/api/details.ts';
 import { Entry } from '../../contracts/api/entry.ts';
 import { FormatEngine, FormatList, FormatSource, FormatStep, FormatTarget, FormatWay } from '../../contracts/api/formats.ts';
 import { Fidelity, Job, JobLinks, JobOutput, PropertyVerdict, Receipt, TextJob, Warning } from '../../contracts/api/job.ts';
+import { JobEntry, JobList } from '../../contracts/api/job-list.ts';
 import { Health, Limits } from '../../contracts/api/service.ts';
 import { ToolEntry, ToolList, ToolOption } from '../../contracts/api/tools.ts';
 import { Upload } from '../../contracts/api/upload.ts';
@@ -15,6 +16,8 @@ import { schemaRef } from './shape.ts';
 const NAMED = {
   Job,
   TextJob,
+  JobList,
+  JobEntry,
   JobOutput,
   JobLinks,
   Warning,

@@ -4,6 +4,7 @@ import { Failure } from '../../errors.ts';
 import { hasEnded, isFetching } from '../../jobs/lifecycle.ts';
 import { type JobRecord, sourceBytes } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
+import { applied, prefersAsync } from '../http/preferences.ts';
 import { deleteInputs } from '../intake/inputs.ts';
 import { cancelJob } from '../jobs/cancel.ts';
 import { baseOf, sendJob } from '../jobs/send.ts';
@@ -23,8 +24,16 @@ export function jobAnswer(
     find: async (id) => ({ records: [await findCreated(deps, id)] }),
     log: (submitted) => log(onlyRecord(submitted)),
     wait: async (submitted) => ({ ...submitted, records: [await wait(deps, { request, reply }, submitted)] }),
-    respond: (submitted) => respond(deps, request, reply, onlyRecord(submitted)),
+    respond(submitted) {
+      noteReplay(reply, submitted);
+      return respond(deps, request, reply, onlyRecord(submitted));
+    },
   };
+}
+
+/** Tells a client that its `Idempotency-Key` led to what an earlier request created. */
+export function noteReplay(reply: FastifyReply, { isReplayed }: SubmittedJobs): void {
+  if (isReplayed) reply.header('idempotency-replayed', 'true');
 }
 
 /** The job of an earlier request. @throws Failure `JOB_EXPIRED`; `OVERLOADED` where that request has just taken it back */
@@ -44,7 +53,7 @@ async function wait(
   const record = onlyRecord(submitted);
   const { mayReturn, waitedMs } = submitted;
   if (prefersAsync(request)) {
-    reply.header('preference-applied', 'respond-async');
+    applied(reply, 'respond-async');
     return record;
   }
   if (sourceBytes(record) > settings.syncMaxBytes) return record;
@@ -60,9 +69,6 @@ async function wait(
     socket.off('close', leave);
   }
 }
-
-/** RFC 7240 §4.1. */
-export const prefersAsync = ({ headers }: FastifyRequest): boolean => /(^|,)\s*respond-async\s*(,|;|$)/i.test(String(headers.prefer ?? ''));
 
 interface Wait {
   readonly waitMs: number;

@@ -10,19 +10,23 @@ import { type Counted, noFile } from '../intake/refusals.ts';
 import { reasonFor } from '../jobs/refused.ts';
 import { type ConversionRequest, conversionPlan, readRequestOptions } from './conversion.ts';
 import type { Ids, Sent, SubmitWork } from './stages.ts';
+import { targetsIn, withTarget } from './targets.ts';
 
-/** Several files to one format, each a separate job. */
-export function batchWork(deps: ApiDeps, { jobOf }: Ids, maxFiles: number): SubmitWork {
-  const check = (sent: Sent): ConversionRequest => {
-    refuseCount({ count: 1, ...sent }, maxFiles);
-    return readBatchOptions(sent.fields);
+/** Several files to one format or more, each pair a separate job. The source has each file once for each target (`targets.ts`). */
+export function batchWork(deps: ApiDeps, { jobOf }: Ids, maxJobs: number): SubmitWork {
+  const check = (sent: Sent): readonly ConversionRequest[] => {
+    const targets = targetsIn(sent.fields.get('to_format'));
+    refuseCount({ count: 1, ...sent }, targets.length, maxJobs);
+    return targets.map((target) => readBatchOptions(withTarget(sent.fields, target)));
   };
   return {
     check,
     plan(brought) {
-      const requestOptions = check(brought);
-      return brought.files.map((file) => {
+      const requests = check(brought);
+      return brought.files.map((file, at) => {
         const id = jobOf(file.part);
+        const requestOptions = requests[at % requests.length];
+        if (requestOptions === undefined) throw new Error('a batch without a target');
         const refused = async ([sent]: readonly ReceivedFile[], error: unknown) =>
           refusedRecord(deps.clock(), id, sent, requestOptions, error);
         return { ...conversionPlan(deps, id, [file], requestOptions), refused };
@@ -40,12 +44,15 @@ function readBatchOptions(fields: Received['fields']): ConversionRequest {
 }
 
 /** @throws Failure `NO_FILE`, `BATCH_TOO_LARGE` */
-function refuseCount(sent: Counted, max: number): void {
+function refuseCount(sent: Counted, targets: number, max: number): void {
   const { count } = sent;
   if (count === 0) throw noFile(sent, 'files[]', `up to ${max}`);
-  if (count <= max) return;
-  const says = `A batch may have at most ${max} files; ${count} were sent.`;
-  throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
+  if (count * targets <= max) return;
+  const says =
+    targets === 1
+      ? `A batch may have at most ${max} files; ${count} were sent.`
+      : `A batch may have at most ${max} conversions; ${count} files to ${targets} formats are ${count * targets}.`;
+  throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count * targets } });
 }
 
 /** @throws the error, where it refuses the batch: an option is the same for all files */

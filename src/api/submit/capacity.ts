@@ -1,7 +1,8 @@
 /** Refuses work that no queue has room for, before it is received: by its headers, then as soon as its form shows which pools could take it. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import { formatByExtension } from '../../catalog/formats.ts';
-import { optionNames } from '../../catalog/options/options.ts';
+import { askedOptions } from '../../catalog/options/defaults.ts';
+import { type OptionName, optionNames, readOptions } from '../../catalog/options/options.ts';
 import { enginesOf } from '../../catalog/route.ts';
 import type { Tool } from '../../catalog/tool.ts';
 import { Failure } from '../../errors.ts';
@@ -49,9 +50,18 @@ async function poolsOfConversion(
   const to = fields.get('to_format');
   const target = to === undefined ? undefined : formatByExtension(to.slice(0, 10).toLowerCase());
   if (target === undefined && (isWhole || to !== undefined)) return [];
-  const given = optionNames.filter((name) => fields.get(name) !== undefined && fields.get(name) !== '');
+  const given = askedIn(fields);
   const routes = (target === undefined ? catalog.targets(source) : [target.id]).map((id) => catalog.route(source, id, given));
   return unique(routes.flatMap((route) => (route === undefined ? [] : poolsFor(pools, route.toolchain, enginesOf(route)))));
+}
+
+/** None where one is invalid: the request is refused for that. */
+function askedIn(fields: ReadonlyMap<string, string>): readonly OptionName[] {
+  try {
+    return askedOptions(readOptions(fields));
+  } catch {
+    return [];
+  }
 }
 
 const ZIP = [0x50, 0x4b];

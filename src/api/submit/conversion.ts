@@ -1,9 +1,13 @@
 /** From a received file to the record of its job: the format is resolved and a route is found. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { formatByExtension, formatOf } from '../../catalog/formats.ts';
 import { cleanName } from '../../catalog/names.ts';
-import { isOption, type Options, optionNames, optionsAsJson, readOptions } from '../../catalog/options/options.ts';
-import { enginesOf } from '../../catalog/route.ts';
+import { askedOptions, isDefault } from '../../catalog/options/defaults.ts';
+import { meantName } from '../../catalog/options/meant.ts';
+import { formOptionNames, type Options, optionNames, optionsAsJson, readOptions } from '../../catalog/options/options.ts';
+import { enginesOf, ignoredOptions, type Route } from '../../catalog/route.ts';
+import { nearTargets } from '../../catalog/routes/near-targets.ts';
 import { differing } from '../../catalog/sniff/differs.ts';
 import { unloaded } from '../../catalog/sniff/text/page-parts.ts';
 import type { Lane } from '../../contracts/messages/order.ts';
@@ -13,13 +17,15 @@ import type { JobRecord } from '../../jobs/record.ts';
 import { choosePool } from '../../pools/registry.ts';
 import { startingOr } from '../admission/starting.ts';
 import type { ApiDeps } from '../deps.ts';
+import { applied, prefersStrict } from '../http/preferences.ts';
 import type { ReceivedFile } from '../intake/receive.ts';
 import { REFERENCE_FIELDS } from '../intake/references.ts';
 import { firstFile, refuseUnlessOne } from '../intake/refusals.ts';
 import type { Ids, JobPlan, Numbered, Sent, SubmitWork } from './stages.ts';
+import { targetsIn } from './targets.ts';
 
-/** Fields of a form that are not options. */
-const OWN_FIELDS = new Set(['file', ...REFERENCE_FIELDS, 'to_format', 'from_format']);
+/** The fields of a conversion. */
+export const CONVERSION_FIELDS: readonly string[] = [...formOptionNames, 'to_format', 'from_format', 'file', ...REFERENCE_FIELDS];
 
 /** What a request asks for; the same for all its files. */
 export interface ConversionRequest {
@@ -38,7 +44,7 @@ export function readRequestOptions(fields: ReadonlyMap<string, string>, lane: La
     from: fields.get('from_format')?.trim().slice(0, 100) || undefined,
     options: readOptions(fields),
     lane,
-    warnings: unknownFields(fields, (name) => OWN_FIELDS.has(name) || isOption(name)),
+    warnings: unknownFields(fields, CONVERSION_FIELDS),
   };
 }
 
@@ -85,7 +91,7 @@ export async function validateConversion(
   const source = await judge.sourceOf(sample, filename, from);
   const { catalog, pools } = deps;
   const target = formatByExtension(extension);
-  const given = optionNames.filter((name) => options[name] !== undefined);
+  const given = askedOptions(options);
   const route = target === undefined ? undefined : catalog.route(source, target.id, given);
   if (target === undefined || route === undefined) {
     const hasRoute = (other: Catalog) => target !== undefined && other.route(source, target.id, given) !== undefined;
@@ -99,7 +105,7 @@ export async function validateConversion(
     filename: cleanName(filename),
     sources: [{ part, sizeBytes, format: source }],
     target: { format: target.id, extension },
-    options: optionsAsJson(options),
+    options: optionsAsJson(withoutIdleDefaults(route, options)),
     ...(options.password === undefined ? {} : { sealed: encryption.encrypt(options.password, id) }),
     warnings: [...warnings, ...differing(source, filename, declaredType), ...unloaded(sample, source, target.id)],
   };
@@ -108,6 +114,10 @@ export async function validateConversion(
 function readTarget(sent: string | undefined): string {
   const refuse = (says: string) => new Failure('INVALID_FORMAT', { says, details: { to_format: (sent ?? '').slice(0, 100), targets: [] } });
   if (sent === undefined || sent === '') throw refuse('The field "to_format" is missing: send the target extension, as in "png".');
+  // Several fields of that name with one value are one.
+  const others = targetsIn(sent).slice(1);
+  if (others.length > 0)
+    throw refuse('One job has one target: send several to /api/v1/batch, which makes a job for each, as in to_format=png,webp.');
   const [, name] = /^\.?([A-Za-z0-9][A-Za-z0-9.]{0,15})$/.exec(sent) ?? [];
   const extension = name?.toLowerCase() ?? '';
   // The contract's 2 to 5, and whatever longer name a format is known by.
@@ -117,19 +127,65 @@ function readTarget(sent: string | undefined): string {
   );
 }
 
+/** Targets that a sentence names; `details.targets` has all. */
+const MOST_NEAR = 5;
+
+/** `pdf, jpg and 40 other formats`. */
+function inFew(named: readonly string[], count: number): string {
+  const others = count - named.length;
+  return others === 0 ? named.join(', ') : `${named.join(', ')} and ${others} other formats`;
+}
+
 export function noRoute(targets: readonly string[], source: string, extension: string): Failure {
   const { id } = formatOf(source);
   const says =
     targets.length === 0
       ? `A ${id} file cannot be converted by this installation.`
-      : `A ${id} file cannot be converted to ${extension}; it can be converted to: ${targets.join(', ')}.`;
+      : `A ${id} file cannot be converted to ${extension}; it can be converted to ${inFew(nearTargets(targets, extension, MOST_NEAR), targets.length)}.`;
   return new Failure('INVALID_FORMAT', { says, details: { from: id, to_format: extension, targets } });
 }
 
-/** @param isKnown whether a field's name is an option here */
-export function unknownFields(fields: ReadonlyMap<string, string>, isKnown: (name: string) => boolean): JobRecord['warnings'] {
-  const unknown = [...fields].filter(([name, value]) => value !== '' && !isKnown(name));
-  return unknown.slice(0, 10).map(([name]) => ({ code: 'option_unknown', message: `There is no option "${printable(name)}".` }));
+/** Without the defaults that this route has no use for: no client is to be told that they have no effect. */
+function withoutIdleDefaults(route: Route, options: Options): Options {
+  const idle = ignoredOptions(route, optionNames).filter((name) => isDefault(name, options[name]));
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !idle.some((each) => each === name))) as Options;
+}
+
+/** @param known the names of all fields that have a meaning here */
+export function unknownFields(fields: ReadonlyMap<string, string>, known: readonly string[]): JobRecord['warnings'] {
+  const unknown = [...fields].filter(([name, value]) => value !== '' && !known.includes(name));
+  return unknown.slice(0, 10).map(([name]) => ({ code: 'option_unknown', message: unknownOption(name, known) }));
+}
+
+/** @param known the names of all fields that have a meaning for this work @returns the work, which refuses others where the client prefers that */
+export function handledAsPreferred(request: FastifyRequest, reply: FastifyReply, work: SubmitWork, known: readonly string[]): SubmitWork {
+  if (!prefersStrict(request)) return work;
+  applied(reply, 'handling=strict');
+  return {
+    check(asked) {
+      refuseUnknown(asked.fields, known);
+      work.check(asked);
+    },
+    plan(brought) {
+      refuseUnknown(brought.fields, known);
+      return work.plan(brought);
+    },
+  };
+}
+
+/** @throws Failure `INVALID_OPTION` */
+function refuseUnknown(fields: ReadonlyMap<string, string>, known: readonly string[]): void {
+  for (const [name, value] of fields) {
+    if (value === '' || known.includes(name)) continue;
+    const details = { option: name.slice(0, 100), received: value.slice(0, 100), allowed: known.join(', ') };
+    throw new Failure('INVALID_OPTION', { says: unknownOption(name, known), details });
+  }
+}
+
+/** Names the option that was probably meant. */
+export function unknownOption(name: string, known: readonly string[]): string {
+  const meant = meantName(name, known);
+  return `There is no option "${printable(name)}".${meant === undefined ? '' : ` Did you mean ${meant}?`}`;
 }
 
 /** At most 50 printable characters. */

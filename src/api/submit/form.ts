@@ -1,11 +1,14 @@
 /** A REST request as a source: a form, or fields alone that name files by URL or upload id; or the URL of a web page. */
 import type { FastifyRequest } from 'fastify';
 import type { ApiDeps } from '../deps.ts';
+import { jobOfOutput } from '../http/own-outputs.ts';
+import { prefersAsync } from '../http/preferences.ts';
 import { readFields } from '../intake/fields.ts';
 import { receivePage } from '../intake/page.ts';
 import { type Received, type ReceiveOptions, receive } from '../intake/receive.ts';
-import { bringUploads, namedIn, withoutField } from '../intake/references.ts';
-import { prefersAsync } from './answer.ts';
+import { bringUploads, type FileToFetch, namedIn, withoutField } from '../intake/references.ts';
+import { fromOutput, outputOf } from '../jobs/own-output.ts';
+import { baseOf } from '../jobs/send.ts';
 import { checkCapacity } from './capacity.ts';
 import type { Fetches } from './fetches.ts';
 import type { SubmitSource, ToFetch } from './stages.ts';
@@ -26,14 +29,22 @@ export function formSource(deps: ApiDeps, request: FastifyRequest, fetches: Fetc
         ? receivePage(deps, request, wanted)
         : receiveForm(deps, request, { ...wanted, check: checksCapacity && !isRepeated ? checkCapacity(deps) : undefined }),
     async bring(sent, check) {
-      const named = takesPage ? undefined : namedIn(deps, sent, wanted);
+      const base = baseOf(request, deps);
+      const named = takesPage ? undefined : namedIn(deps, sent, wanted, base);
       if (named === undefined) return sent;
       const fields = withoutField(sent.fields, named.field);
       const count = named.values.length;
       if (count > wanted.maxFiles) return { fields, files: [], count };
       check({ fields, count });
       if (named.kind === 'upload') return { fields, files: await bringUploads(deps, request, named.values, wanted.keyOf), count };
-      return { fields, count, files: named.values.map((url, part) => ({ part, url })), fetches, beforeAnswer };
+      const files: FileToFetch[] = [];
+      for (const [part, url] of named.values.entries()) {
+        const job = jobOfOutput(url, base);
+        // A client reads at once that it named an output which is not there.
+        if (job !== undefined) await outputOf(deps, job);
+        files.push({ part, url, ...(job === undefined ? {} : { read: (part, key, signal) => fromOutput(deps, job, part, key, signal) }) });
+      }
+      return { fields, count, files, fetches, beforeAnswer };
     },
   };
 }

@@ -152,6 +152,8 @@ export interface FoundJobs {
 export interface SubmittedJobs extends FoundJobs {
   /** The client has a key by which it finds the job again. */
   readonly mayReturn: boolean;
+  /** An earlier request with the same key created them. */
+  readonly isReplayed: boolean;
   /** How much of its wait is over, ms. */
   readonly waitedMs: number;
 }

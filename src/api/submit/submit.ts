@@ -14,7 +14,7 @@ export async function submit<T>(deps: ApiDeps, submission: SubmitRequest<T>): Pr
   const admitted = await admit();
   try {
     const found = await enter(deps, submission, admitted);
-    const submitted = { ...found, mayReturn: admitted.idempotency.hasKey, waitedMs: found.waitedMs ?? 0 };
+    const submitted = { isReplayed: false, waitedMs: 0, ...found, mayReturn: admitted.idempotency.hasKey };
     answer.log(submitted);
     return await answer.respond(await answer.wait(submitted));
   } catch (error) {
@@ -29,7 +29,7 @@ async function enter<T>(
   deps: ApiDeps,
   submission: SubmitRequest<T>,
   admitted: Admitted,
-): Promise<FoundJobs & Partial<Pick<SubmittedJobs, 'waitedMs'>>> {
+): Promise<FoundJobs & Partial<Pick<SubmittedJobs, 'waitedMs' | 'isReplayed'>>> {
   const { objects, clock } = deps;
   const { ids, open, answer } = submission;
   const { client, share } = admitted;
@@ -46,7 +46,7 @@ async function enter<T>(
 
   // Resolve: a repeated request is compared as it was sent, and brings no file again.
   const earlier = await idempotency.resolve(sent);
-  if (earlier !== undefined) return await answer.find(earlier);
+  if (earlier !== undefined) return { ...(await answer.find(earlier)), isReplayed: true };
 
   // Bring
   const brought = await source.bring(sent, work.check);
@@ -72,7 +72,7 @@ async function enter<T>(
 
   // Claim
   const winner = await idempotency.claim(ids.id, sent);
-  if (winner !== undefined) return await answer.find(winner);
+  if (winner !== undefined) return { ...(await answer.find(winner)), isReplayed: true };
 
   // Enqueue
   const keep = () => keepAll(idempotency, inputs, created);

@@ -59,16 +59,16 @@ export async function validateTool(
     tool: { slug: tool.slug, input },
     ...(typeof password === 'string' ? { sealed: encryption.encrypt(password, id) } : {}),
     warnings: [
-      ...unknownFields(
-        fields,
-        (name) => name === 'url' || Object.hasOwn(tool.input.shape, name) || Object.hasOwn(tool.aliases ?? {}, name),
-      ),
+      ...unknownFields(fields, fieldsOf(tool)),
       ...(tool.takesPage
         ? []
         : files.flatMap(({ filename, declaredType }, index) => differing(formats[index] ?? source, filename, declaredType))),
     ],
   };
 }
+
+/** The names of all fields that have a meaning for a tool. */
+export const fieldsOf = ({ input, aliases = {} }: Tool): readonly string[] => [...Object.keys(input.shape), ...Object.keys(aliases), 'url'];
 
 function refuseCount({ files: { min, max, fields }, slug }: Tool, sent: Counted): void {
   const { count } = sent;

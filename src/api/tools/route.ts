@@ -8,12 +8,13 @@ import type { ApiDeps } from '../deps.ts';
 import { type EncodedBody, encodedBody, pack, sendEncoded } from '../http/encoded.ts';
 import { jobAnswer } from '../submit/answer.ts';
 import { poolsOfTool } from '../submit/capacity.ts';
+import { handledAsPreferred } from '../submit/conversion.ts';
 import type { Fetches } from '../submit/fetches.ts';
 import { formSource } from '../submit/form.ts';
 import { admitRequest } from '../submit/idempotency.ts';
 import { type Ids, oneJob } from '../submit/stages.ts';
 import { submit } from '../submit/submit.ts';
-import { toolWork } from '../submit/tool.ts';
+import { fieldsOf, toolWork } from '../submit/tool.ts';
 import { findTool, unknownTool } from './find.ts';
 import { describeTools, type ToolLimits } from './list.ts';
 
@@ -57,7 +58,10 @@ export function toolRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetches
     return submit(deps, {
       ids,
       admit: () => admitRequest(deps, request, [ids.id], poolsOfTool(deps, tool), tool.slug),
-      open: () => ({ source: formSource(deps, request, fetches, formOf(deps, tool, ids)), work: toolWork(deps, ids, tool) }),
+      open: () => ({
+        source: formSource(deps, request, fetches, formOf(deps, tool, ids)),
+        work: handledAsPreferred(request, reply, toolWork(deps, ids, tool), fieldsOf(tool)),
+      }),
       answer: jobAnswer(deps, request, reply, (record) =>
         request.log.info({ job_id: record.id, tool: tool.slug, bytes: sourceBytes(record) }, 'files were received'),
       ),

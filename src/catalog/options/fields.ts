@@ -51,6 +51,8 @@ export interface OptionText {
   readonly means: string;
   /** What holds where it is not sent, if that is one value. */
   readonly preset?: string | number | boolean;
+  /** Sent with its default, it asks for something all the same. */
+  readonly asks?: true;
   /** Where it has an effect: of several targets or sources. */
   readonly where?: string;
 }

@@ -69,6 +69,7 @@ export const optionTexts: Readonly<Record<FormOption, OptionText>> = {
   ocr_lang: {
     means: 'Languages of the text that is recognised.',
     preset: 'eng',
+    asks: true,
     where: 'pictures and scanned PDFs that become text; sent with target pdf, it makes a searchable PDF',
   },
 };
@@ -83,7 +84,7 @@ export const textOf = (name: string, own?: OptionTexts): OptionText | undefined 
  */
 export function describedSchema(name: string, field: z.ZodType, tool?: { readonly texts?: OptionTexts }): Schema {
   const { description: _, ...rules } = fieldSchema(field);
-  const { means, preset, where } = textOf(name, tool?.texts) ?? {};
+  const { means, preset, asks, where } = textOf(name, tool?.texts) ?? {};
   // A tool's own default is in its schema, and a tool takes nothing on which its fields have no effect.
   const value = rules.default ?? (tool === undefined ? preset : undefined);
   const said = [
@@ -93,5 +94,7 @@ export function describedSchema(name: string, field: z.ZodType, tool?: { readonl
     tool !== undefined || where === undefined ? '' : `Has an effect on ${where}.`,
     tool !== undefined && isRequired(field) ? 'Required.' : '',
   ];
-  return { ...rules, ...(value === undefined ? {} : { default: value }), description: said.filter(Boolean).join(' ') };
+  // A generated client sends what a schema gives as its default.
+  const isSent = value !== undefined && asks !== true;
+  return { ...rules, ...(isSent ? { default: value } : {}), description: said.filter(Boolean).join(' ') };
 }

@@ -6,6 +6,7 @@ const count = z.number().int().min(0);
 
 export const BatchEntry = z.object({
   filename: z.string(),
+  to_format: z.string().optional().describe('The target, in lower case'),
   job_id: Job.shape.job_id,
   status: Job.shape.status,
   progress: Job.shape.progress,

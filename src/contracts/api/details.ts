@@ -13,6 +13,7 @@ export const details: Readonly<Record<string, z.ZodRawShape>> = {
   UPLOAD_NOT_FOUND: { upload_id: text.optional() },
   UPLOAD_CONFLICT: { upload_id: text.optional(), received_bytes: count.optional(), size_bytes: count.optional() },
   METHOD_NOT_ALLOWED: { allowed: z.array(text) },
+  JOB_EXPIRED: { reason: text.optional().describe('`cancelled` or `deleted`, where a client asked for that') },
   JOB_NOT_READY: { job_id: text.optional(), batch_id: text.optional() },
   FILE_TOO_LARGE: { max_bytes: count, received_bytes: count, filename: text.optional() },
   UNSUPPORTED_MIME: { detected: text, accepted: z.array(text).optional() },

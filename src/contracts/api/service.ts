@@ -66,9 +66,10 @@ export const Limits = z.object({
     mcp: share,
     ai: z.record(z.string(), share).describe('By slug of the tool'),
   }),
+  jobs: z.object({ max_ids: count.describe('Most ids in one request for several jobs') }),
   files: z.object({
     max_bytes: count.describe('Largest file that is accepted; some tools accept less'),
-    max_batch_files: count.describe('Most files in one batch'),
+    max_batch_files: count.describe('Most files in one batch, or conversions where it has several targets'),
     max_uploads: count.nullable().describe('Most uploads that this client may have at a time; null: not limited'),
     max_upload_bytes: count.nullable().describe('Total size of these; null: not limited'),
   }),

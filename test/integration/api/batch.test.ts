@@ -24,6 +24,7 @@ interface Entry {
   readonly filename: string;
   readonly job_id: string;
   readonly status: string;
+  readonly to_format?: string;
   readonly output?: { readonly filename: string; readonly url: string };
   readonly error?: { readonly code: string; readonly message: string; readonly details: Record<string, unknown> };
 }
@@ -125,6 +126,58 @@ describe('a batch of pictures', () => {
     ]);
     expect(files.size).toBe(20);
     expect(Math.abs((await redOf(files.get('a-filemill-19.jpg') ?? Buffer.alloc(0))) - 19 * 12)).toBeLessThan(8);
+  });
+});
+
+describe('several targets', () => {
+  it('make a job for each file and target, the first file’s first', async () => {
+    const before = objectsIn(service.dataDir);
+    const files = [['red.png', await picture(200)] as const, ['noise.bin', NOISE] as const];
+    const { data } = await post(files, { to_format: ' webp,jpg,webp' });
+    const batch = await over(data);
+    expect(batch.jobs.map(({ filename, to_format, status, error }) => [filename, to_format, status, error?.code])).toEqual([
+      ['red.png', 'webp', 'done', undefined],
+      ['red.png', 'jpg', 'done', undefined],
+      ['noise.bin', 'webp', 'error', 'UNSUPPORTED_MIME'],
+      ['noise.bin', 'jpg', 'error', 'UNSUPPORTED_MIME'],
+    ]);
+    expect([...(await unzipped(batch.links.output)).keys()]).toEqual(['red-filemill.webp', 'red-filemill.jpg', 'errors.json']);
+    for (const [at, format] of ['webp', 'jpeg'].entries()) {
+      const bytes = Buffer.from(await (await fetch(batch.jobs[at]?.output?.url ?? '')).arrayBuffer());
+      expect((await sharp(bytes).metadata()).format).toBe(format);
+      expect(Math.abs((await redOf(bytes)) - 200)).toBeLessThan(8);
+    }
+    // Nothing but the results is left of the copies.
+    await eventually(async () => newObjectsIn(service.dataDir, before).every((key) => key.includes('output')), 'the inputs to be removed');
+  });
+  it('may be several fields, and a list in JSON that names an upload', async () => {
+    const body = new FormData();
+    for (const target of ['html', 'tsv']) body.append('to_format', target);
+    body.append('files[]', new Blob([TABLE]), 'a.csv');
+    const form = await over((await read(await fetch(`${service.url}/api/v1/batch`, { method: 'POST', body }))).data);
+    expect(form.jobs.map(({ to_format, status }) => [to_format, status])).toEqual([
+      ['html', 'done'],
+      ['tsv', 'done'],
+    ]);
+    const upload = new FormData();
+    upload.set('file', new Blob([TABLE]), 'b.csv');
+    const kept = await (await fetch(`${service.url}/api/v1/uploads`, { method: 'POST', body: upload })).json();
+    const json = JSON.stringify({ upload_ids: [(kept as { data: { upload_id: string } }).data.upload_id], to_format: ['html', 'json'] });
+    const headers = { 'content-type': 'application/json' };
+    const named = await over((await read(await fetch(`${service.url}/api/v1/batch`, { method: 'POST', body: json, headers }))).data);
+    expect(named.jobs.map(({ output }) => output?.filename)).toEqual(['b-filemill.html', 'b-filemill.json']);
+  });
+  it('are refused beyond the bound before anything is copied, and for a single job', async () => {
+    const before = objectsIn(service.dataDir);
+    const files = Array.from({ length: 7 }, (_, at) => [`${at}.csv`, TABLE] as const);
+    const { error } = await post(files, { to_format: 'html,tsv,json' });
+    expect(error).toMatchObject({ code: 'BATCH_TOO_LARGE', details: { max_files: 20, received_files: 21 } });
+    const body = new FormData();
+    body.set('file', new Blob([TABLE]), 'a.csv');
+    body.set('to_format', 'html,tsv');
+    const one = await read(await fetch(`${service.url}/api/v1/convert`, { method: 'POST', body }));
+    expect(one).toMatchObject({ status: 400, error: { code: 'INVALID_FORMAT', message: expect.stringContaining('/api/v1/batch') } });
+    expect(objectsIn(service.dataDir)).toEqual(before);
   });
 });
 

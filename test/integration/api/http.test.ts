@@ -394,6 +394,15 @@ describe('an address', () => {
     });
   }
 
+  it('of the document below the API leads to it', async () => {
+    const found = await fetch(`${service.url}/api/v1/openapi.json`);
+    expect([found.redirected, found.url, ((await found.json()) as { openapi: string }).openapi]).toEqual([
+      true,
+      `${service.url}/openapi.json`,
+      expect.stringMatching(/^3\.1/),
+    ]);
+  });
+
   it('answers HEAD like GET, without the body', async () => {
     for (const path of [
       '/',
@@ -601,6 +610,23 @@ describe('a form', () => {
   });
 });
 
+interface OpenApi {
+  readonly paths: Readonly<
+    Record<
+      string,
+      {
+        readonly post: {
+          readonly requestBody: {
+            readonly content: Readonly<
+              Record<string, { readonly schema: { readonly properties: Readonly<Record<string, { readonly default?: unknown }>> } }>
+            >;
+          };
+        };
+      }
+    >
+  >;
+}
+
 describe('an option', () => {
   const refused: readonly (readonly [option: string, value: string])[] = [
     ['img_quality', '-1'],
@@ -641,11 +667,104 @@ describe('an option', () => {
       ]),
     );
   });
+  it('that is unknown names the nearest', async () => {
+    const { data } = await convert(service.url, TABLE, 'html', { img_qualty: '50', quality: '50', 'page-range': '1' });
+    expect(data?.warnings.map(({ message }) => message)).toEqual([
+      'There is no option "img_qualty". Did you mean img_quality?',
+      'There is no option "quality". Did you mean img_quality?',
+      'There is no option "page-range". Did you mean pages?',
+    ]);
+  });
+  it('that has its default causes no warning, as a generated client sends each of them', async () => {
+    const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApi;
+    const form = document.paths['/api/v1/convert']?.post.requestBody.content['multipart/form-data'];
+    const defaults = Object.entries(form?.schema.properties ?? {}).flatMap(([name, field]) =>
+      'default' in field ? [[name, String(field.default)]] : [],
+    );
+    expect(defaults.length).toBeGreaterThan(8);
+    const { data } = await convert(service.url, TABLE, 'html', Object.fromEntries([...defaults, ['ocr_lang', 'eng']]));
+    expect([data?.status, data?.warnings]).toEqual(['done', []]);
+  });
+  it('that is unknown is refused where the client prefers that (RFC 7240)', async () => {
+    const strictly = async (path: string, name: string, fields: string, prefer: string) => {
+      const body = file('a.csv', 'a,b', name) + fields + END;
+      const headers = { 'content-type': FORM, prefer };
+      const response = await fetch(`${service.url}/api/v1/${path}`, { method: 'POST', body, headers });
+      return { applied: response.headers.get('preference-applied'), ...(await readAnswer(response)) };
+    };
+    for (const [path, name] of [
+      ['convert', 'file'],
+      ['batch', 'files[]'],
+    ] as const) {
+      const fields = field('to_format', 'html') + field('img_qualty', '3');
+      const { status, error, applied } = await strictly(path, name, fields, 'respond-async, handling=strict');
+      expect([status, error?.code, error?.details['option'], applied], path).toEqual([
+        400,
+        'INVALID_OPTION',
+        'img_qualty',
+        'handling=strict',
+      ]);
+      expect(error?.message, path).toBe('There is no option "img_qualty". Did you mean img_quality?');
+    }
+    const { applied, ...accepted } = await strictly(
+      'convert',
+      'file',
+      field('to_format', 'html') + field('dpi', '100'),
+      'handling=strict, respond-async',
+    );
+    expect([accepted.status, applied]).toEqual([200, 'handling=strict, respond-async']);
+    // The queue of this service is short.
+    await settled(service.url, accepted);
+  });
   it('may come behind the file', async () => {
     const answer = await rawForm(service.url, file('a.csv', 'a,b') + field('to_format', 'html') + field('sharpness', '3') + END);
     expect(JSON.parse(answer.body)).toMatchObject({
       data: { status: 'done', warnings: expect.arrayContaining([expect.objectContaining({ code: 'option_unknown' })]) },
     });
+  });
+});
+
+describe('several jobs', () => {
+  interface Listed {
+    readonly job_id: string;
+    readonly status: string;
+    readonly output?: { readonly url: string };
+    readonly error?: { readonly code: string };
+  }
+  const list = async (query: string) => {
+    const response = await fetch(`${service.url}/api/v1/jobs?${query}`);
+    return { status: response.status, ...((await response.json()) as { data?: { jobs: readonly Listed[] }; error?: Answer['error'] }) };
+  };
+
+  it('are answered at once, each by its id, in the order asked', async () => {
+    const done = await settled(service.url, await convert(service.url, TABLE, 'html'));
+    const failed = await settled(
+      service.url,
+      await convert(service.url, { name: 'a.pdf', bytes: Buffer.from('%PDF-1.4\nnothing') }, 'txt'),
+    );
+    const deleted = await settled(service.url, await convert(service.url, TABLE, 'tsv'));
+    await remove(deleted.data?.job_id ?? '');
+    const [one = '', two = '', three = ''] = [
+      done.data?.job_id,
+      failed.data?.job_id ?? `${failed.error?.details['job_id']}`,
+      deleted.data?.job_id,
+    ];
+    const { data } = await list(`ids=${two},${one},nothing&ids=${three},${UNKNOWN_ID},${one}`);
+    expect(data?.jobs.map(({ job_id, status, error }) => [job_id, status, error?.code])).toEqual([
+      [two, 'error', 'CONVERSION_FAILED'],
+      [one, 'done', undefined],
+      ['nothing', 'error', 'JOB_NOT_FOUND'],
+      [three, 'error', 'JOB_EXPIRED'],
+      [UNKNOWN_ID, 'error', 'JOB_NOT_FOUND'],
+    ]);
+    expect(data?.jobs[1]?.output?.url).toBe(done.data?.output?.url);
+  });
+  it('are at most a hundred, which the limits say', async () => {
+    const { data } = (await (await fetch(`${service.url}/api/v1/limits`)).json()) as { data: { jobs: { max_ids: number } } };
+    const ids = (count: number) => Array.from({ length: count }, (_, at) => at.toString(16).padStart(32, '0')).join(',');
+    expect((await list(`ids=${ids(data.jobs.max_ids)}`)).data?.jobs).toHaveLength(100);
+    for (const query of [`ids=${ids(101)}`, 'ids=', ''])
+      expect(await list(query)).toMatchObject({ status: 400, error: { code: 'INVALID_OPTION', details: { option: 'ids' } } });
   });
 });
 

@@ -86,6 +86,7 @@ describe('the same request again', () => {
     const objects = objectsIn(service.dataDir);
     const again = await send({ client });
     expect([again.status, again.data?.status, again.data?.job_id]).toEqual([200, 'done', first.data?.job_id]);
+    expect([first, again].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([null, 'true']);
     expect(await usedBy(client)).toBe(1);
     expect(objectsIn(service.dataDir)).toEqual(objects);
   });
@@ -107,6 +108,7 @@ describe('the same request again', () => {
     };
     const first = await send(batch);
     const again = await send(batch);
+    expect([first, again].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([null, 'true']);
     expect(first.data?.batch_id).toMatch(/^bat_/);
     expect(again.data?.batch_id).toBe(first.data?.batch_id);
   });

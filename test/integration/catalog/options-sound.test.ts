@@ -103,7 +103,10 @@ describe('mp3_mode, mp3_quality and mp3_bitrate', () => {
     expect((await encodedAs({ mp3_mode: 'vbr', mp3_bitrate: '64' })).warnings).toEqual(['option_ignored']);
     expect((await encodedAs({ mp3_mode: 'cbr', mp3_quality: '3' })).warnings).toEqual(['option_ignored']);
     expect((await encodedAs({ mp3_mode: 'abr', mp3_quality: '3', mp3_bitrate: '96' })).warnings).toEqual(['option_ignored']);
-    expect(codes((await to(sound, 'flac', { mp3_mode: 'vbr' })).job)).toEqual(['option_ignored']);
+    expect(codes((await to(sound, 'flac', { mp3_mode: 'cbr' })).job)).toEqual(['option_ignored']);
+    // A default that is sent asks for nothing.
+    expect(codes((await to(sound, 'flac', { mp3_mode: 'vbr', img_quality: '80' })).job)).toEqual([]);
+    expect(codes((await to(sound, 'mp3', { mp3_mode: 'cbr', mp3_quality: '2' })).job)).toEqual([]);
   });
 });
 
@@ -399,5 +402,5 @@ describe('strip_metadata', () => {
 });
 
 it('track has no effect on a video, and its client is told', async () => {
-  expect(codes((await to(film, 'mkv', { track: '1' })).job)).toEqual(['option_ignored']);
+  expect(codes((await to(film, 'mkv', { track: '2' })).job)).toEqual(['option_ignored']);
 });

@@ -86,6 +86,24 @@ it.each([
   expect(JSON.stringify(answer.error)).not.toContain('secret');
 });
 
+it('the output of an earlier job is read from the store: by REST, in a batch, and where nothing is fetched', async () => {
+  const first = await settled(await ask(`${base}/table.csv`, { to_format: 'tsv' }));
+  const url = first.data?.output?.url ?? '';
+  const second = await settled(await ask(url, { to_format: 'json' }));
+  expect([second.data?.output?.filename, await output(second)]).toEqual(['table-filemill.json', expect.stringContaining('kestrel')]);
+  const batch = await readAnswer(await post('/api/v1/batch', form({ 'urls[]': `${url}\n${base}/table.csv`, to_format: 'html' })));
+  expect(batch).toMatchObject({ status: 200, data: { counts: { total: 2, failed: 0 } } });
+  // Its own address is no way to its own network.
+  for (const [own, status, code] of [
+    [`${service.url}/api/v1/health`, 400, 'URL_REFUSED'],
+    [url.replace(/[0-9a-f]{32}/, '0123456789abcdef0123456789abcdef'), 404, 'JOB_NOT_FOUND'],
+    [`${url}/../../../../metrics`, 400, 'URL_REFUSED'],
+  ] as const)
+    expect(await ask(own), own).toMatchObject({ status, error: { code } });
+  await fetch(first.data?.links.self ?? '', { method: 'DELETE' });
+  expect(await ask(url)).toMatchObject({ status: 410, error: { code: 'JOB_EXPIRED' } });
+});
+
 it('a file and a URL together are refused', async () => {
   const answer = await ask(`${base}/table.csv`, { file: new Blob([TABLE]) });
   expect(answer).toMatchObject({ status: 400, error: { code: 'BAD_REQUEST' } });
@@ -249,6 +267,12 @@ it('a service that fetches nothing says that there is no file', async () => {
     const body = form({ url: `${base}/table.csv`, to_format: 'html' });
     const answer = await readAnswer(await fetch(`${closedService.url}/api/v1/convert`, { method: 'POST', body }));
     expect(answer).toMatchObject({ status: 400, error: { code: 'NO_FILE' } });
+    const sent = form({ file: new Blob([TABLE]), to_format: 'tsv' });
+    const own = await readAnswer(await fetch(`${closedService.url}/api/v1/convert`, { method: 'POST', body: sent }));
+    const next = form({ url: own.data?.output?.url ?? '', to_format: 'html' });
+    expect(await readAnswer(await fetch(`${closedService.url}/api/v1/convert`, { method: 'POST', body: next }))).toMatchObject({
+      status: 200,
+    });
   } finally {
     await closedService.stop();
   }

@@ -86,7 +86,7 @@ describe('a file', () => {
       'an output of ours',
       async () => url(await call(service.url, 'convert_file', { file: base64(TABLE), filename: 'a.csv', to_format: 'xlsx' })),
       {},
-      'a-filemill-filemill.html',
+      'a-filemill.html',
     ],
   ])('may be %s', async (_, file, more, filename) => {
     const result = await toHtml(await file(), more);
@@ -274,8 +274,13 @@ describe('an answer', () => {
     expect(refusalIn(await call(service.url, 'compress_image', { file, quality: {} }))).toMatchObject({ code: 'INVALID_OPTION' });
     expect(refusalIn(await call(service.url, 'convert_file', { file, to_format: 'mp3' }))).toMatchObject({
       code: 'INVALID_FORMAT',
-      details: { targets: expect.arrayContaining(['png']) },
+      details: { targets: expect.arrayContaining(['pdf', 'jpg', 'png']), more_targets: expect.any(Number) },
     });
+    const { content } = await call(service.url, 'convert_file', { file, to_format: 'mp3' });
+    const sentence = ' file cannot be converted to mp3';
+    expect(content?.[0]?.text?.split(sentence)).toHaveLength(2);
+    expect(refusalIn(await call(service.url, 'convert_file', { file, to_format: 'mp3' })).details['targets']).toHaveLength(5);
+    expect(refusalIn(await call(service.url, 'convert_file', { file, to_format: 'jpgg' })).details['targets']).toMatchObject({ 0: 'jpg' });
     expect(refusalIn(await call(service.url, 'convert_file', { to_format: 'png' }))).toMatchObject({ code: 'NO_FILE' });
   });
 
@@ -295,9 +300,16 @@ describe('an answer', () => {
   });
 
   it('says which argument is unknown, and what was probably meant', async () => {
-    const { structuredContent } = await toHtml(base64(TABLE), { filename: 'a.csv', fruit: 'red', quality: 7, backgroud: '#000000' });
+    const { structuredContent } = await toHtml(base64(TABLE), {
+      filename: 'a.csv',
+      fruit: 'red',
+      quality: 7,
+      backgroud: '#000000',
+      to: 'pdf',
+    });
     const warnings = JSON.stringify(structuredContent?.['warnings']);
     expect(warnings).toContain('There is no option \\"fruit\\".');
+    expect(warnings).toContain('There is no option \\"to\\". Did you mean to_format?');
     expect(warnings).toContain('There is no option \\"quality\\". Did you mean img_quality?');
     expect(warnings).toContain('There is no option \\"backgroud\\". Did you mean background?');
   });
@@ -511,7 +523,10 @@ describe('the other tools', () => {
   it('cancel a job, and know only real ones', async () => {
     const { structuredContent: job } = await toHtml(base64(TABLE), { filename: 'a.csv' });
     expect((await call(service.url, 'cancel_job', { job_id: job?.job_id })).structuredContent).toEqual({ cancelled: true });
-    expect(refusalIn(await call(service.url, 'get_job_status', { job_id: job?.job_id })).code).toMatch(/^JOB_/);
+    expect(refusalIn(await call(service.url, 'get_job_status', { job_id: job?.job_id }))).toMatchObject({
+      code: 'JOB_EXPIRED',
+      message: expect.stringContaining('at a client’s request'),
+    });
     expect(refusalIn(await call(service.url, 'cancel_job', { job_id: UNKNOWN })).code).toBe('JOB_NOT_FOUND');
   });
 });

@@ -44,6 +44,10 @@ afterAll(async () => {
 interface Assistant {
   list(): Promise<readonly { readonly name: string }[]>;
   call(name: string, args: Readonly<Record<string, unknown>>, told?: (progress: number) => void, signal?: AbortSignal): Promise<ToolResult>;
+  /** A result by its address. The Inspector's clients are tested by the others. */
+  readonly read?: (uri: string) => Promise<readonly { readonly mimeType?: string | undefined; readonly text?: string }[]>;
+  readonly prompts?: () => Promise<readonly { readonly name: string }[]>;
+  readonly prompt?: (name: string, args: Record<string, string>) => Promise<object>;
   close(): Promise<void>;
 }
 
@@ -58,6 +62,9 @@ async function first(): Promise<Assistant> {
         ...(told === undefined ? {} : { onprogress: ({ progress }) => told(progress) }),
         ...(signal === undefined ? {} : { signal }),
       })) as ToolResult,
+    read: async (uri) => (await client.readResource({ uri })).contents,
+    prompts: async () => (await client.listPrompts()).prompts,
+    prompt: (name, args) => client.getPrompt({ name, arguments: args }),
     close: () => client.close(),
   };
 }
@@ -72,6 +79,9 @@ const second = (mode: 'legacy' | 'auto' | { pin: string }) => async (): Promise<
         { name, arguments: { ...args } },
         { ...(told === undefined ? {} : { onprogress: ({ progress }) => told(progress) }), ...(signal === undefined ? {} : { signal }) },
       )) as ToolResult,
+    read: async (uri) => (await client.readResource({ uri })).contents,
+    prompts: async () => (await client.listPrompts()).prompts,
+    prompt: (name, args) => client.getPrompt({ name, arguments: args }),
     close: () => client.close(),
   };
 };
@@ -124,6 +134,21 @@ describe.each<[string, () => Promise<Assistant>]>([
     expect(result.structuredContent).toMatchObject({ status: 'done', output: { filename: 'birds-filemill.html' } });
     const link = result.content?.find(({ type }) => type === 'resource_link');
     expect(await (await fetch(link?.uri ?? '')).text()).toContain('kestrel');
+  });
+
+  it('reads a result as a resource, and has prompts', async () => {
+    const { read, prompts, prompt } = assistant;
+    if (read === undefined || prompts === undefined || prompt === undefined) return;
+    const file = Buffer.from(TABLE).toString('base64');
+    const { structuredContent } = await assistant.call('convert_file', { file, filename: 'birds.csv', to_format: 'html' });
+    const [content] = await read(structuredContent?.output?.url ?? '');
+    expect(content).toMatchObject({ mimeType: 'text/html', text: expect.stringContaining('kestrel') });
+    await expect(read(`${service.url}/api/v1/jobs/0123456789abcdef0123456789abcdef/output`)).rejects.toThrow('There is no such job.');
+    await expect(read(`${service.url}/api/v1/health`)).rejects.toThrow('not to the output of a job');
+    expect((await prompts()).map(({ name }) => name)).toEqual(expect.arrayContaining(['convert', 'make_smaller', 'read_document']));
+    const asked = JSON.stringify(await prompt('convert', { file: 'https://example.org/a.docx', to_format: 'pdf' }));
+    expect(asked).toContain('Convert https://example.org/a.docx to pdf with convert_file.');
+    await expect(prompt('convert', { file: 'https://example.org/a.docx' })).rejects.toThrow('to_format');
   });
 
   it('is told what it can mend', async () => {

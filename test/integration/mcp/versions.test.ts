@@ -49,7 +49,11 @@ const TABLE: Readonly<Record<string, Row>> = {
       status: 200,
       body: {
         id: 7,
-        result: { serverInfo: { name: 'filemill' }, capabilities: { tools: {} }, instructions: expect.stringContaining('/api/v1/uploads') },
+        result: {
+          serverInfo: { name: 'filemill' },
+          capabilities: { tools: {}, prompts: {}, resources: {} },
+          instructions: expect.stringContaining('/api/v1/uploads'),
+        },
       },
     },
   },
@@ -91,6 +95,21 @@ const TABLE: Readonly<Record<string, Row>> = {
     in: newer,
     ask: list({}),
     answer: { status: 200, body: { result: { tools: expect.any(Array), resultType: 'complete', ttlMs: 300_000, cacheScope: 'public' } } },
+  },
+  'prompts/list': {
+    in: VERSIONS,
+    ask: (version) => send(service.url, version, rpc('prompts/list')),
+    answer: { status: 200, body: { result: { prompts: expect.arrayContaining([expect.objectContaining({ name: 'convert' })]) } } },
+  },
+  'prompts/get of one that is not listed': {
+    in: VERSIONS,
+    ask: (version) => send(service.url, version, rpc('prompts/get', { name: 'constructor' })),
+    answer: failure(200, -32_602),
+  },
+  'resources/templates/list': {
+    in: VERSIONS,
+    ask: (version) => send(service.url, version, rpc('resources/templates/list')),
+    answer: { status: 200, body: { result: { resourceTemplates: [{ uriTemplate: expect.stringContaining('/jobs/{job_id}/output') }] } } },
   },
   'tools/list with an unknown cursor': {
     in: VERSIONS,

@@ -130,8 +130,9 @@ export function refusalIn({ isError, content }: ToolResult): {
 } {
   const text = content?.[0]?.text ?? '';
   if (isError !== true) throw new Error(`this is no refusal: ${text}`);
-  const [, ...rest] = text.split('\n');
-  return (JSON.parse(rest.join('\n')) as { error: ReturnType<typeof refusalIn> }).error;
+  const at = text.lastIndexOf('\n');
+  const { error } = JSON.parse(text.slice(at + 1)) as { error: Omit<ReturnType<typeof refusalIn>, 'message'> };
+  return { ...error, message: text.slice(0, at) };
 }
 
 /** Sends a file ahead of the call that uses it. @returns its upload id */

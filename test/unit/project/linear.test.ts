@@ -329,8 +329,8 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
   }),
   'api/mcp/calls/normalize.ts': (module) => ({
     normalized: (text) => as2(module['normalized'])(new Map([['ocr_lang', text]]), { params: {} }),
-    meantName: (text) => as2(module['meantName'])(text, ['img_quality']),
   }),
+  'catalog/options/meant.ts': (module) => ({ meantName: (text) => as2(module['meantName'])(text, ['img_quality']) }),
   'catalog/looks/xml.ts': (module) => ({
     rootOf: as(module['rootOf']),
     attribute: (text) => as2(module['attribute'])(rootWith(text), 'width'),

@@ -10,6 +10,7 @@ import { waitForJob } from '../../submit/answer.ts';
 import { batchWork } from '../../submit/batch.ts';
 import type { Ids, SubmitSource, SubmitWork } from '../../submit/stages.ts';
 import { submit } from '../../submit/submit.ts';
+import { forEachTarget, targetsIn } from '../../submit/targets.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
 import type { CallContext } from '../protocol/served.ts';
 import { JOB_STATUS } from '../tools/list.ts';
@@ -53,14 +54,15 @@ export async function convertFiles(deps: ApiDeps, call: ToolCall, context: CallC
 function openBatch(deps: ApiDeps, ids: Ids, call: ToolCall, context: CallContext): { source: SubmitSource; work: SubmitWork } {
   const args = readBatchArguments(call);
   const work = batchWork(deps, ids, deps.settings.maxBatchFiles);
+  const times = targetsIn(args.fields.get('to_format')).length;
   // Each file has the name that it has at its source.
   const source = callSource(deps, ids, { args, filename: '', call, context });
   return {
-    source,
+    source: forEachTarget(deps, ids, source),
     work: withRecords(work, async (record, index) => {
       const assumed = source
         .named()
-        .slice(index, index + 1)
+        .slice(Math.floor(index / times), Math.floor(index / times) + 1)
         .flatMap(assumedOf);
       return { ...record, warnings: [...args.warnings, ...assumed, ...record.warnings] };
     }),

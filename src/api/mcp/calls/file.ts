@@ -1,10 +1,9 @@
 /** Reads a call's `file` argument: a URL, an upload id, or the content itself. */
 import { setImmediate } from 'node:timers/promises';
 import { formats } from '../../../catalog/formats.ts';
-import { jobIdPattern } from '../../../contracts/api/job.ts';
 import { uploadIdPattern } from '../../../contracts/api/upload.ts';
 import { Failure, fileTooLarge } from '../../../errors.ts';
-import { partsBelow } from '../../../paths.ts';
+import { jobOfOutput } from '../../http/own-outputs.ts';
 import { pathIn, uploadAdvice } from './paths.ts';
 import { visible } from './quote.ts';
 import { isProse, kindOfText, type TextClues } from './text-kind.ts';
@@ -27,7 +26,7 @@ interface Limits {
   readonly about?: TextClues;
 }
 
-/** A longer URL is refused unparsed, as in `fetch/url.ts`. */
+/** Characters of which it is seen whether they are a URL. */
 const MAX_URL_CHARACTERS = 8_192;
 
 /** @throws Failure `NO_FILE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `URL_REFUSED` */
@@ -51,17 +50,8 @@ function isUrl(text: string): boolean {
 
 /** Our own URLs are never fetched: an output is read from the store, and any other is refused. */
 function ownOutput(text: string, base: string): FileArgument | undefined {
-  if (text.length > MAX_URL_CHARACTERS) {
-    const says = `The URL is longer than ${MAX_URL_CHARACTERS} characters.`;
-    throw new Failure('URL_REFUSED', { says, details: { reason: 'address' } });
-  }
-  const url = URL.parse(text);
-  const own = new URL(base);
-  if (url === null || url.host !== own.host) return undefined;
-  const [, job] = /^api\/v1\/jobs\/([^/]+)\/output$/.exec(partsBelow(own.pathname, url.pathname)?.join('/') ?? '') ?? [];
-  if (job !== undefined && jobIdPattern.test(job)) return { is: 'output', job };
-  const says = 'The URL points to this service, but not to the output of a job: pass the output URL of an earlier result.';
-  throw new Failure('URL_REFUSED', { says, details: { reason: 'address' } });
+  const job = jobOfOutput(text, base);
+  return job === undefined ? undefined : { is: 'output', job };
 }
 
 /** RFC 2397: base64, or octets as they are; in both, some may be escaped. */

@@ -1,18 +1,16 @@
 /** Stores the files of a call as a job's inputs: all of them or none. */
 import { Readable } from 'node:stream';
 import { Failure, fileTooLarge } from '../../../errors.ts';
-import type { StoredOutput } from '../../../jobs/record.ts';
-import { Missing, TooLarge } from '../../../objects/store.ts';
+import { TooLarge } from '../../../objects/store.ts';
 import { onAbort } from '../../../streams/abort.ts';
 import { mapConcurrently } from '../../../streams/concurrency.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { removeAfterFailure } from '../../intake/inputs.ts';
 import { storePage } from '../../intake/page.ts';
 import type { ReceivedFile } from '../../intake/receive.ts';
-import { FILES_AT_ONCE, fromUpload, fromUrl, type ReadReference } from '../../intake/references.ts';
+import { FILES_AT_ONCE, fromUpload, fromUrl } from '../../intake/references.ts';
 import { storeSampled } from '../../intake/store-sampled.ts';
-import { answersText } from '../../jobs/text.ts';
-import { failureOfJob, shown } from '../../jobs/view.ts';
+import { fromOutput, outputOf } from '../../jobs/own-output.ts';
 import type { FileArgument } from './file.ts';
 
 interface InputOptions {
@@ -116,31 +114,6 @@ function* blocksOf(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += BLOCK_BYTES) yield bytes.subarray(at, at + BLOCK_BYTES);
 }
 const BLOCK_BYTES = 256 * 1024;
-
-const fromOutput: ReadReference = async (parts, job, part, key, signal) => {
-  const { objects, settings } = parts;
-  const output = await outputOf(parts, job);
-  try {
-    const content = await objects.get(output.key);
-    try {
-      return { part, filename: output.filename, ...(await storeSampled(content, key, objects, settings.maxFileBytes, signal)) };
-    } finally {
-      content.destroy();
-    }
-  } catch (error) {
-    if (error instanceof Missing) throw new Failure('JOB_EXPIRED', { cause: error });
-    throw error instanceof TooLarge ? fileTooLarge(settings.maxFileBytes, error.receivedBytes) : error;
-  }
-};
-
-/** @throws Failure as its URL would answer */
-async function outputOf({ jobs, catalog, clock }: ApiDeps, job: string): Promise<StoredOutput> {
-  const record = shown((await jobs.get(job))?.record, clock());
-  if (record.state === 'error') throw failureOfJob(record);
-  if (answersText(catalog, record)) throw new Failure('NOT_FOUND', { says: 'This job has no output file: its text is in the job.' });
-  if (record.output === undefined) throw new Failure('JOB_NOT_READY', { details: { job_id: job } });
-  return record.output;
-}
 
 /** The remote server is slow, or this service is. */
 function tooSlow(sent: readonly FileArgument[], withinMs: number): Failure {

@@ -1,4 +1,5 @@
 /** A job as a call's answer: a sentence to read, the REST job as data, and a link to the output. */
+import { nearTargets } from '../../../catalog/routes/near-targets.ts';
 import { Failure } from '../../../errors.ts';
 import type { JobRecord, StoredOutput } from '../../../jobs/record.ts';
 import { Missing, type ObjectStore } from '../../../objects/store.ts';
@@ -48,7 +49,7 @@ async function fileDone({ objects }: ApiDeps, record: JobRecord, base: string, w
   if (output === undefined || record.output === undefined) throw new Error(`job ${record.id} is done without an output`);
   const about = `${output.size_human}, ${output.size_bytes} bytes; it can be downloaded until ${job.expires_at}; job_id ${record.id}`;
   const holds = output.files > 1 ? ` It holds ${output.files} files.` : '';
-  const part = isText(output.content_type) ? await partOf(objects, record.output, wishes).catch(gone) : undefined;
+  const part = isTextType(output.content_type) ? await partOf(objects, record.output, wishes).catch(gone) : undefined;
   const image = wishes.image && IMAGES.includes(output.content_type) ? await imageOf(objects, record.output).catch(gone) : undefined;
   const unseen = wishes.image && image === undefined ? ` The answer does not show it: ${whyUnseen(output.content_type)}.` : '';
   const says = `Done: ${inQuotes(output.filename)} (${output.content_type}, ${about}): ${output.url}${holds}${unseen}${warned(job.warnings)}${goesOn(record, part)}`;
@@ -118,16 +119,27 @@ const whyUnseen = (type: string): string =>
     ? `it is larger than ${MAX_IMAGE_BYTES / 1024} KB, so resize or compress it first`
     : 'only PNG, JPEG, WebP and GIF can be shown';
 
-/** A failure that a model can correct or report: our code, and what is allowed instead. */
+/** Targets that a refusal lists: a model needs no more to choose one. */
+const MOST_TARGETS = 5;
+
+/** A failure that a model can correct or report: a sentence, then our code and what is allowed instead. */
 export function failed(failure: Failure, requestId: string): CallToolResult {
-  const { error } = problemOf(failure, requestId);
-  return { isError: true, content: [{ type: 'text', text: `${visible(error.message)}\n${JSON.stringify({ error })}` }] };
+  const { code, message, details } = problemOf(failure, requestId).error;
+  const error = { code, details: withFewTargets(details) };
+  return { isError: true, content: [{ type: 'text', text: `${visible(message)}\n${JSON.stringify({ error })}` }] };
+}
+
+function withFewTargets(details: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { targets, to_format: asked } = details;
+  if (!Array.isArray(targets) || targets.length <= MOST_TARGETS) return details;
+  const near = nearTargets(targets.map(String), String(asked ?? ''), MOST_TARGETS);
+  return { ...details, targets: near, more_targets: targets.length - near.length };
 }
 
 const warned = (warnings: JobRecord['warnings']): string =>
   warnings.length === 0 ? '' : `\nWarnings: ${warnings.map(({ message }) => visible(message)).join(' ')}`;
 
-const isText = (type: string): boolean => /^text\/|^application\/(json|x-subrip|x-ndjson)\b/.test(type);
+export const isTextType = (type: string): boolean => /^text\/|^application\/(json|x-subrip|x-ndjson)\b/.test(type);
 
 /** The output was deleted while it was read. */
 function gone(error: unknown): undefined {

@@ -2,10 +2,14 @@
 import {
   type CallToolResult,
   createMcpHandler,
+  type GetPromptResult,
   isLegacyRequest,
   type jsonSchemaValidator,
+  type Prompt,
   ProtocolError,
   ProtocolErrorCode,
+  type ReadResourceResult,
+  type ResourceTemplateType as ResourceTemplate,
   Server,
   type Tool,
   validateOriginHeader,
@@ -23,7 +27,7 @@ const LIST_TTL_MS = 300_000;
 /** Interval of SSE comments, which keep proxies from closing a silent stream, ms. */
 const KEEP_ALIVE_MS = 15_000;
 
-export type { CallToolResult, Tool };
+export type { CallToolResult, GetPromptResult, Prompt, ReadResourceResult, ResourceTemplate, Tool };
 
 export interface ToolCall {
   readonly name: string;
@@ -43,6 +47,10 @@ export interface McpSurface {
   readonly instructions: string;
   readonly tools: readonly Tool[];
   readonly call: (call: ToolCall) => Promise<CallToolResult>;
+  readonly prompts: readonly Prompt[];
+  readonly prompt: (name: string, args: Readonly<Record<string, string>> | undefined) => GetPromptResult;
+  readonly resourceTemplates: readonly ResourceTemplate[];
+  readonly readResource: (uri: string) => Promise<ReadResourceResult>;
 }
 
 /** @param listens whether the client can be told of a changed list: the versions before 2026-07-28 have no stream for that here */
@@ -53,24 +61,51 @@ const noJudge: jsonSchemaValidator = {
   getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'not validated' }),
 };
 
-export function serverFor({ name, title, version, instructions, tools, call }: McpSurface, listens: boolean): Server {
+export function serverFor(surface: McpSurface, listens: boolean): Server {
+  const { name, title, version, instructions, tools, call } = surface;
   const cacheHint = { ttlMs: LIST_TTL_MS, cacheScope: 'public' } as const;
   const server = new Server(
     { name, title, version },
     {
-      capabilities: { tools: listens ? { listChanged: true } : {} },
+      capabilities: { tools: listens ? { listChanged: true } : {}, prompts: {}, resources: {} },
       instructions,
       supportedProtocolVersions: [...HANDSHAKE_VERSIONS],
       jsonSchemaValidator: noJudge,
-      cacheHints: { 'tools/list': cacheHint, 'server/discover': cacheHint },
+      cacheHints: {
+        'tools/list': cacheHint,
+        'prompts/list': cacheHint,
+        'resources/list': cacheHint,
+        'resources/templates/list': cacheHint,
+        // A result has the address that its owner alone knows.
+        'resources/read': { ttlMs: 0, cacheScope: 'private' },
+        'server/discover': cacheHint,
+      },
     },
   );
   const known = new Set(tools.map((tool) => tool.name));
+  // Each list has one page: no cursor was ever issued.
+  const onePage = (cursor: string | undefined) => {
+    if (cursor !== undefined) throw invalidParams('There is no such cursor.');
+  };
   server.setRequestHandler('tools/list', ({ params }) => {
-    // The list has one page: no cursor was ever issued.
-    if (params?.cursor !== undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such cursor.');
+    onePage(params?.cursor);
     return { tools: [...tools] };
   });
+  server.setRequestHandler('prompts/list', ({ params }) => {
+    onePage(params?.cursor);
+    return { prompts: [...surface.prompts] };
+  });
+  server.setRequestHandler('prompts/get', ({ params }) => surface.prompt(params.name, params.arguments));
+  server.setRequestHandler('resources/list', ({ params }) => {
+    onePage(params?.cursor);
+    // A result is known to those only who have its address.
+    return { resources: [] };
+  });
+  server.setRequestHandler('resources/templates/list', ({ params }) => {
+    onePage(params?.cursor);
+    return { resourceTemplates: [...surface.resourceTemplates] };
+  });
+  server.setRequestHandler('resources/read', ({ params }) => surface.readResource(params.uri));
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     if (!known.has(params.name))
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool with this name; tools/list lists all tools.');
@@ -89,6 +124,13 @@ export function serverFor({ name, title, version, instructions, tools, call }: M
   });
   return server;
 }
+
+export const invalidParams = (message: string): Error => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
+/** "Resource not found" of the specification, "Resources". */
+const RESOURCE_NOT_FOUND = -32_002;
+/** @param data our error */
+export const resourceNotFound = (message: string, data: unknown): Error => new ProtocolError(RESOURCE_NOT_FOUND, message, data);
 
 /** A JSON-RPC error for failures outside a tool. @param data our error */
 export const protocolError = (code: number, message: string, data?: unknown): Error => new ProtocolError(code, message, data);

@@ -48,6 +48,24 @@ const output = (operationId: string, summary: string): Operation => ({
 const ZIP: Response = { description: 'A ZIP.', headers: answerHeaders('Content-Disposition', 'Accept-Ranges') };
 
 export const resultPaths: Paths = {
+  '/api/v1/jobs': {
+    get: {
+      operationId: 'listJobs',
+      summary: 'Get several jobs',
+      description:
+        'Each job by its id, in the order of the ids. A job that is unknown, has expired or has failed is an error in its entry. Texts of results are left out.',
+      tags: ['Jobs'],
+      parameters: [parameterRef('JobIds'), REQUEST_ID],
+      responses: {
+        200: {
+          description: 'The jobs.',
+          headers: answerHeaders(),
+          content: { 'application/json': { schema: envelope('JobList') } },
+        },
+        ...refusals('Choice'),
+      },
+    },
+  },
   '/api/v1/jobs/{job_id}': {
     get: {
       operationId: 'getJob',

@@ -130,6 +130,15 @@ export const servicePaths: Paths = {
       'Always answers 200. Does not count against limits.',
     ),
   },
+  '/api/v1/openapi.json': {
+    get: {
+      ...read('getOpenApiHere', 'Find this document', 'application/json', { type: 'object' }),
+      responses: {
+        308: { description: 'A redirect to `/openapi.json`.', headers: answerHeaders('Location') },
+        ...refusals('Read'),
+      },
+    },
+  },
   '/openapi.json': {
     get: lasting(read('getOpenApi', 'This document', 'application/json', { type: 'object' }), 'Read'),
   },

@@ -7,8 +7,8 @@ import { refusals } from '../refusals.ts';
 import type { Operation, Paths, Response } from '../shape.ts';
 import { envelope, parameterRef } from '../shape.ts';
 
-const WORK_PARAMETERS = ['IdempotencyKey', 'RequestId'].map(parameterRef);
-const JOB_PARAMETERS = [...['Download', 'Prefer'].map(parameterRef), ...WORK_PARAMETERS];
+const WORK_PARAMETERS = ['Prefer', 'IdempotencyKey', 'RequestId'].map(parameterRef);
+const JOB_PARAMETERS = [parameterRef('Download'), ...WORK_PARAMETERS];
 
 const EXAMPLE = {
   data: {
@@ -38,7 +38,7 @@ const EXAMPLE = {
 /** The job as it is when the wait ends. */
 export const jobResponse = (schema: 'Job' | 'TextJob' = 'Job'): Response => ({
   description: 'The job: `done`, or `processing` where it is large or takes longer than the wait.',
-  headers: answerHeaders('Location-While-Processing', 'Retry-After-While-Processing', 'Preference-Applied'),
+  headers: answerHeaders('Location-While-Processing', 'Retry-After-While-Processing', 'Preference-Applied', 'Idempotency-Replayed'),
   content: { 'application/json': { schema: envelope(schema), ...(schema === 'Job' ? { example: EXAMPLE } : {}) } },
   links: Object.fromEntries(
     ['getJob', 'getJobOutput', 'deleteJob'].map((operationId) => [
@@ -59,7 +59,7 @@ export const workPaths = (figures: Figures): Paths => ({
       operationId: 'convert',
       summary: 'Convert a file',
       description:
-        'Send one of `file`, `url` and `upload_id`. The service detects the file type by its content. Small files are `done` in the first response; others are `processing`: poll `links.self`, or listen to its `/events`. Options without effect cause warnings; options out of bounds are refused.',
+        'Send one of `file`, `url` and `upload_id`. The service detects the file type by its content. Small files are `done` in the first response; others are `processing`: poll `links.self`, or listen to its `/events`. Options without effect cause warnings, but for defaults; unknown ones cause warnings, which name the nearest, or are refused with `Prefer: handling=strict`; options out of bounds are refused.',
       tags: ['Convert'],
       parameters: JOB_PARAMETERS,
       requestBody: convertForm(figures),
@@ -69,15 +69,15 @@ export const workPaths = (figures: Figures): Paths => ({
   '/api/v1/batch': {
     post: {
       operationId: 'convertBatch',
-      summary: 'Convert several files to one format',
-      description: `Up to ${figures.maxBatchFiles} files, one job for each. A file that cannot be converted is an error in its entry; the others continue.`,
+      summary: 'Convert several files',
+      description: `Up to ${figures.maxBatchFiles} files to one format, or fewer files to several formats: one job for each pair, those of the first file first. A file that cannot be converted is an error in its entry; the others continue.`,
       tags: ['Convert'],
       parameters: WORK_PARAMETERS,
       requestBody: batchForm(figures),
       responses: {
         200: {
           description: 'The batch, in the order sent.',
-          headers: answerHeaders(),
+          headers: answerHeaders('Preference-Applied', 'Idempotency-Replayed'),
           content: { 'application/json': { schema: envelope('Batch') } },
           links: Object.fromEntries(
             ['getBatch', 'getBatchOutput', 'deleteBatch'].map((operationId) => [

@@ -1,6 +1,7 @@
 /** Converts audio, or the audio of a video: copies it if the target can contain its codec and no option changes it, else encodes it. */
 import { conversionFailed } from '../../../../errors.ts';
 import type { EngineWarning, Plan, Task } from '../../../engine.ts';
+import { isDefault } from '../../../options/defaults.ts';
 import type { OptionName, Options } from '../../../options/options.ts';
 import { command, dropped, tags } from './command.ts';
 import { AUDIO, type AudioContainer } from './containers.ts';
@@ -90,7 +91,9 @@ function ofAnotherMode(target: string, options: Options): readonly EngineWarning
   if (target !== 'mp3') return [];
   const mode = mp3Mode(options);
   const [name, value] = mode === 'vbr' ? (['mp3_bitrate', options.mp3_bitrate] as const) : (['mp3_quality', options.mp3_quality] as const);
-  return value === undefined ? [] : [{ code: 'option_ignored', message: `The option ${name} has no effect with mp3_mode ${mode}.` }];
+  return value === undefined || isDefault(name, value)
+    ? []
+    : [{ code: 'option_ignored', message: `The option ${name} has no effect with mp3_mode ${mode}.` }];
 }
 
 function settingsOf(target: string, options: Options): AudioSettings {
