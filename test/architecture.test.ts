@@ -24,7 +24,7 @@ const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
   api: [
     ['server'],
     ['mcp', 'submissions'],
-    ['batches', 'convert', 'tools', 'uploads', 'formats', 'health', 'openapi'],
+    ['batches', 'convert', 'plain', 'tools', 'uploads', 'formats', 'health', 'openapi'],
     ['submit', 'outputs', 'page'],
     ['jobs'],
     ['admission', 'intake'],

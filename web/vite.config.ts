@@ -47,7 +47,7 @@ const inline: Plugin = {
 
 const JSX = { jsx: { runtime: 'automatic', importSource: 'preact' } } as const;
 
-/** The first view in each language, beside the document: the service puts it in at `/`. */
+/** The first view in each language, and what a browser without JavaScript is shown, beside the document: the service puts them in. */
 const firstViews: Plugin = {
   name: 'first-views',
   async generateBundle() {
@@ -56,6 +56,7 @@ const firstViews: Plugin = {
       oxc: JSX,
     });
     this.emitFile({ type: 'asset', fileName: 'first.json', source: JSON.stringify(module.firstViews) });
+    this.emitFile({ type: 'asset', fileName: 'plain.json', source: JSON.stringify(module.plainViews) });
   },
 };
 

@@ -24,11 +24,26 @@ import type { Uploads } from '../uploads/uploads.ts';
 import type { ApiSettings } from './settings.ts';
 
 /** The page for browsers, as it was built. */
+/** What a browser without JavaScript is shown, in one language: HTML with addresses that begin at `/`. Names between `@@` are filled in. */
+export interface PlainViews {
+  readonly form: string;
+  /** `@@name@@`. */
+  readonly working: string;
+  /** `@@href@@`, `@@name@@`, `@@size@@`. */
+  readonly done: string;
+  /** `@@text@@`. */
+  readonly failed: string;
+  /** What is said of a failure, by its code or reason; of others the service's own sentence is. */
+  readonly sentences: Readonly<Record<string, string>>;
+}
+
 export interface PageFiles {
   /** HTML with `<base href="/">` and an empty `<div id="app">`. */
   readonly document: string;
   /** By language: what that element shows at `/`, with addresses that begin at `/`. */
   readonly firstViews: ReadonlyMap<string, string>;
+  /** By language. */
+  readonly plainViews: ReadonlyMap<string, PlainViews>;
   /** By name, below `/assets/`: another content has another name. */
   readonly assets: ReadonlyMap<string, { readonly contentType: string; readonly bytes: Buffer }>;
 }

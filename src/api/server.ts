@@ -32,6 +32,7 @@ import { docsRoutes } from './openapi/route.ts';
 import { endDeleted } from './outputs/deleted.ts';
 import { outputRoute } from './outputs/route.ts';
 import { isForBrowser, pageRoutes } from './page/route.ts';
+import { plainRoutes } from './plain/route.ts';
 import { fetchesOf } from './submit/fetches.ts';
 import { toolRoutes } from './tools/route.ts';
 import { tusAbilities, UPLOADS_PATH, uploadRoutes } from './uploads/route.ts';
@@ -143,6 +144,7 @@ export function createServer(deps: ApiDeps): FastifyInstance {
   const buildDocs = docsRoutes(app, deps);
   const page = pageRoutes(app, deps);
   entryRoutes(app, deps, page.sendFirst);
+  plainRoutes(app, deps, fetches, page.plain);
   mcpRoutes(app, deps);
   prepareAnswers(app, deps, [page.build, buildFormats, buildTools, buildDocs]);
   servePipelined(app.server, newConnectionTurns(), (remote) => deps.limits.identify(remote, undefined).key);

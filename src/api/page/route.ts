@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
-import type { ApiDeps } from '../deps.ts';
+import type { ApiDeps, PlainViews } from '../deps.ts';
 import { prefixOf } from '../http/base-url.ts';
 import { encodedBody, latestOf, pack, sendEncoded, varyBy } from '../http/encoded.ts';
 
@@ -23,7 +23,8 @@ const policyOf = (document: string): string =>
     // A PDF is shown by the browser's own viewer.
     'frame-src blob:',
     "base-uri 'self'",
-    "form-action 'none'",
+    // The form for browsers without JavaScript.
+    "form-action 'self'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
     // The rule by which the page makes a thread for PDF.js (web/src/work/pdf.ts).
@@ -48,38 +49,53 @@ export type SendPage = (request: FastifyRequest, reply: FastifyReply) => Promise
 /** Whether a browser will show the answer. */
 export const isForBrowser = ({ headers }: FastifyRequest): boolean => /\btext\/html\b/i.test((headers.accept ?? '').slice(0, 1_000));
 
+/** What the form for browsers without JavaScript is answered with. */
+export interface PlainPage {
+  readonly views: ReadonlyMap<string, PlainViews>;
+  /** The document around a view, below the service's address, with its policy. */
+  readonly around: (view: string, language: string, prefix: string) => string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** One that there is. */
+  readonly languageOf: (request: FastifyRequest) => string;
+}
+
 export interface PageRoutes {
   /** Undefined where there is no page. */
   readonly send: SendPage | undefined;
   /** The same with the first view in the document. */
   readonly sendFirst: SendPage | undefined;
+  /** Undefined where there is no page. */
+  readonly plain: PlainPage | undefined;
   /** Compresses what every visitor fetches, before anybody does. */
   readonly build: () => Promise<void>;
 }
 
 export function pageRoutes(app: FastifyInstance, deps: Pick<ApiDeps, 'page' | 'settings' | 'catalog'>): PageRoutes {
   const { page, settings } = deps;
-  if (page === undefined) return { send: undefined, sendFirst: undefined, build: async () => {} };
-  const { document, firstViews } = page;
+  if (page === undefined) return { send: undefined, sendFirst: undefined, plain: undefined, build: async () => {} };
+  const { document, firstViews, plainViews } = page;
   const assets = new Map([...page.assets].map(([name, { contentType, bytes }]) => [name, encodedBody(contentType, bytes)]));
   const headers = { ...HEADERS, 'content-security-policy': policyOf(document) };
-  const below = latestOf((prefix) => encodedBody('text/html; charset=utf-8', documentBelow(document, prefix)));
+  /** In the document's `noscript`. */
+  const withForm = (shown: string, language: string, prefix: string): string =>
+    shown.replace('<noscript>', (start) => start + linkedBelow(plainViews.get(language)?.form ?? '', prefix));
+  const below = latestOf((prefix) => encodedBody('text/html; charset=utf-8', withForm(documentBelow(document, prefix), 'en', prefix)));
   const firstBelow = new Map(
     [...firstViews].map(([language, view]) => [
       language,
       latestOf((prefix) => {
-        const shown = documentBelow(document, prefix).replace('<html lang="en">', `<html lang="${language}">`);
-        const linked = view.replaceAll(' href="/', ` href="${prefix}/`);
+        const shown = withForm(inLanguage(documentBelow(document, prefix), language), language, prefix);
         return encodedBody(
           'text/html; charset=utf-8',
-          shown.replace('<div id="app">', (start) => start + linked),
+          shown.replace('<div id="app">', (start) => start + linkedBelow(view, prefix)),
         );
       }),
     ]),
   );
   const send: SendPage = (request, reply) => sendEncoded(request, reply.headers(headers), below(prefixOf(settings, request.raw)));
+  const languageOf = ({ headers }: FastifyRequest): string => languageFor(headers['accept-language'], [...firstBelow.keys()]) ?? 'en';
   const sendFirst: SendPage = (request, reply) => {
-    const first = firstBelow.get(languageFor(request.headers['accept-language'], [...firstBelow.keys()]) ?? 'en') ?? below;
+    const first = firstBelow.get(languageOf(request)) ?? below;
     return sendEncoded(request, varyBy(reply, 'Accept-Language').headers(headers), first(prefixOf(settings, request.raw)));
   };
 
@@ -102,6 +118,14 @@ export function pageRoutes(app: FastifyInstance, deps: Pick<ApiDeps, 'page' | 's
   return {
     send,
     sendFirst,
+    plain: {
+      views: plainViews,
+      // Without the script: what is shown needs none.
+      around: (view, language, prefix) =>
+        `${inLanguage(documentBelow(document, prefix), language).split('<body>', 1)[0]}<body>${linkedBelow(view, prefix)}</body></html>`,
+      headers: { ...headers, vary: 'Accept-Language' },
+      languageOf,
+    },
     async build() {
       for (const body of [below, ...firstBelow.values()].map((document) => document(usual))) await pack(body);
       for (const body of assets.values()) await pack(body);
@@ -110,6 +134,10 @@ export function pageRoutes(app: FastifyInstance, deps: Pick<ApiDeps, 'page' | 's
 }
 
 const documentBelow = (document: string, prefix: string): string => document.replace('<base href="/"', `<base href="${prefix}/"`);
+
+const inLanguage = (document: string, language: string): string => document.replace('<html lang="en">', `<html lang="${language}">`);
+const linkedBelow = (view: string, prefix: string): string =>
+  view.replace(/ (href|action)="\//g, (_, name: string) => ` ${name}="${prefix}/`);
 
 /** The first of a browser's languages that there is: browsers list them in their order (RFC 9110 §12.5.4), as `navigator.languages` does. */
 const languageFor = (accepted: string | undefined, languages: readonly string[]): string | undefined =>

@@ -1,7 +1,7 @@
 /** The page for browsers, as this machine has it: a document, and files whose names change with their content, read once. */
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import type { PageFiles } from '../../api/deps.ts';
+import type { PageFiles, PlainViews } from '../../api/deps.ts';
 import type { Config } from '../../config.ts';
 import type { Log } from '../../telemetry/log.ts';
 
@@ -24,9 +24,15 @@ export async function pageHere({ web }: Pick<Config, 'web'>, checkout: string, l
       const contentType = TYPES[extname(name)];
       if (contentType !== undefined) assets.set(name, { contentType, bytes: await readFile(join(folder, 'assets', name)) });
     }
-    const [document, views] = await Promise.all(['index.html', 'first.json'].map((name) => readFile(join(folder, name), 'utf8')));
-    const firstViews = new Map(Object.entries(JSON.parse(views ?? '') as Readonly<Record<string, string>>));
-    return { document: document ?? '', firstViews, assets };
+    const read = (name: string) => readFile(join(folder, name), 'utf8');
+    const byLanguage = async <View>(name: string) =>
+      new Map(Object.entries(JSON.parse(await read(name)) as Readonly<Record<string, View>>));
+    return {
+      document: await read('index.html'),
+      firstViews: await byLanguage<string>('first.json'),
+      plainViews: await byLanguage<PlainViews>('plain.json'),
+      assets,
+    };
   } catch (err) {
     log.warn({ err }, 'the page for browsers is not built (run `make web`): browsers are sent to /docs');
     return undefined;

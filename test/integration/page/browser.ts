@@ -64,12 +64,13 @@ export interface Visit {
   close(): Promise<void>;
 }
 
-/** @param url of a view, with its service @param until when the visit begins: with all of the document, or with its first bytes */
+/** @param url of a view, with its service @param until when the visit begins: with all of the document, or with its first bytes @param shows what is there then */
 export async function visit(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
   until: 'load' | 'commit' = 'load',
+  shows = 'h1',
 ): Promise<Visit> {
   const context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
@@ -85,7 +86,7 @@ export async function visit(
     if (!request.url().startsWith(new URL(url).origin) && !/^(data|blob):/.test(request.url())) strangers.push(request.url());
   });
   await page.goto(url, { waitUntil: until });
-  await page.locator('h1').first().waitFor();
+  await page.locator(shows).first().waitFor();
   return { page, complaints, strangers, close: () => context.close() };
 }
 

@@ -2,7 +2,7 @@
 import { usualOf } from '../api/catalog.ts';
 import type { Refusal } from '../api/client.ts';
 import type { Told } from '../words/catalog.ts';
-import { bytes, failureText, inList, type Key, t } from '../words/words.ts';
+import { allFailures, bytes, failureText, inList, type Key, t } from '../words/words.ts';
 
 const OF_CODE: Readonly<Record<string, Key>> = {
   JOB_EXPIRED: 'expired',
@@ -35,6 +35,20 @@ export function sentenceOf({ code, reason, message, details }: Refusal): Told {
   if (typeof details['option'] === 'string') return failureText(['INVALID_OPTION'], message, details['option']);
   return failureText([...(reason === undefined ? [] : [reason]), code], message || code);
 }
+/** All of them by code and reason, but for those of the service's own. */
+export function sentences(): Readonly<Record<string, string>> {
+  const own = Object.entries({
+    ...OF_CODE,
+    ...OF_REASON,
+    ends_early: 'endsEarly',
+    RATE_LIMITED: 'plainLater',
+    OVERLOADED: 'plainLater',
+  } as const);
+  const told = [...allFailures(), ...own.map(([code, key]) => [code, t(key)] as const)];
+  // Without those that name what only a request has.
+  return Object.fromEntries(told.filter(([, text]) => !/[{}]/.test(text)));
+}
+
 /** What most people make of it, and no list of all. */
 const NAMED = 5;
 function noRoute({ from, to_format: to }: Refusal['details'], targets: readonly unknown[]): string {

@@ -132,6 +132,13 @@ export const es: Words = {
   presetName: 'Nombre de los ajustes',
   dropPreset: 'Olvidar los ajustes {name}',
   save: 'Guardar',
+  plainLead:
+    'Sin JavaScript, esta página convierte un archivo cada vez, con el formulario de abajo. Los programas pueden hacer todo lo que ella hace:',
+  plainApi: 'la referencia de la API',
+  plainFile: 'Archivo',
+  plainWorking: 'Esta página vuelve a preguntar cada pocos segundos, hasta que esté el resultado.',
+  plainNext: 'Convertir otro archivo',
+  plainLater: 'Se ha alcanzado un límite de este servidor o está ocupado. Inténtelo de nuevo en un momento.',
   toolsLead: 'Cada una hace una cosa con su archivo.',
   searchTools: 'Buscar herramientas',
   noTool: 'Ninguna herramienta encaja con «{text}».',

@@ -141,6 +141,9 @@ export function failureText(keys: readonly string[], message: string, option?: s
   return toldOr(option === undefined ? text : text?.replace('{option}', optionLabel(option, title(option)).text), message);
 }
 
+/** In the service's own language there are none. */
+export const allFailures = (): readonly (readonly [code: string, text: string])[] => Object.entries(catalog?.texts.failures ?? {});
+
 /** What an option's value is called. */
 export function valueName(option: string, value: string): string {
   const named = catalog?.texts.values[value];
