@@ -36,24 +36,31 @@ const within = (path: string, folder: string): boolean => isWithin(folder, path)
 export function testsOf(changed: readonly string[], sources: ReadonlyMap<string, string>): readonly string[] {
   const tests = [...sources.keys()].filter(isTest);
   const members = new Set(changed.flatMap((path) => (MEMBER.test(path) ? [path] : membersThatRun(path, sources))));
-  const words = new Set([...members].flatMap((path) => wordsOf(sources.get(path) ?? '')));
-  const naming = [...words]
-    .map((word) => tests.filter((test) => names(sources.get(test) ?? '', word)))
-    .filter((files) => files.length <= FEW);
+  const naming = [...members].flatMap((path) => namedAlike(sources.get(path) ?? '', tests, sources));
   const features = changed.flatMap((path) => {
     const feature = Object.keys(FEATURES).find((folder) => within(path, folder));
     return feature === undefined ? [] : tests.filter((test) => within(test, FEATURES[feature] ?? ''));
   });
   const importing = tests.filter((test) => [...reached(test, sources)].some((path) => changed.includes(path)));
-  return [...new Set([...importing, ...features, ...naming.flat()])].toSorted();
+  return [...new Set([...importing, ...features, ...naming])].toSorted();
 }
 
-/** Members of the catalogue that name a program of src/exec/programs. */
+/** Tests that name what few tests name of a member: where all of its words are common, those of the rarest. */
+function namedAlike(text: string, tests: readonly string[], sources: ReadonlyMap<string, string>): readonly string[] {
+  const found = [...new Set(wordsOf(text))]
+    .map((word) => tests.filter((test) => names(sources.get(test) ?? '', word)))
+    .filter((files) => files.length > 0);
+  const few = Math.max(FEW, Math.min(...found.map(({ length }) => length)));
+  return found.filter(({ length }) => length <= few).flat();
+}
+
+/** Members of the catalogue that name a program of src/exec/programs, or import what does. */
 function membersThatRun(path: string, sources: ReadonlyMap<string, string>): readonly string[] {
   const program = PROGRAM.exec(path)?.[1];
   if (program === undefined) return [];
   const spelled = new RegExp(`[':/]${program.replaceAll(/[.+]/g, '\\$&')}(?:\\.(?:ts|py))?'`);
-  return [...sources].filter(([member, text]) => MEMBER.test(member) && spelled.test(text)).map(([member]) => member);
+  const members = [...sources.keys()].filter((module) => MEMBER.test(module));
+  return members.filter((member) => [...reached(member, sources)].some((module) => spelled.test(sources.get(module) ?? '')));
 }
 
 const wordsOf = (text: string): readonly string[] => [...text.matchAll(/'([a-z][\w-]{2,})'/g)].map(([, word]) => word ?? '');

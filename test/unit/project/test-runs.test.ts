@@ -14,6 +14,10 @@ const SOURCES = new Map([
   ['src/catalog/engines.gen.ts', importing('./engines/documents/djvu.ts')],
   ['src/catalog/route.ts', importing('./engines.gen.ts')],
   ['src/exec/programs/pdf/scan.ts', ''],
+  ['src/exec/programs/pdf/turn.ts', ''],
+  ['src/catalog/planning/turn.ts', "at: ['program:pdf/turn.ts']"],
+  ['src/catalog/tools/turn-page.ts', `slug: 'turn-page', ${importing('../planning/turn.ts')}`],
+  ['test/integration/catalog/turns.test.ts', "call('turn-page')"],
   ['src/api/mcp/calls.ts', ''],
   ['test/unit/catalog/route.test.ts', `${importing('../../../src/catalog/route.ts')}\nroute('pdf');`],
   ['test/unit/catalog/djvu.test.ts', importing('../../../src/catalog/engines/documents/djvu.ts')],
@@ -33,6 +37,7 @@ describe('the tests that a change concerns', () => {
       'src/exec/programs/pdf/scan.ts',
       ['test/integration/catalog/scans.test.ts', 'test/unit/catalog/route.test.ts'],
     ],
+    ['a program that a tool reaches by its plan', 'src/exec/programs/pdf/turn.ts', ['test/integration/catalog/turns.test.ts']],
     ['the route', 'src/catalog/route.ts', ['test/unit/catalog/route.test.ts']],
     ['a part of MCP', 'src/api/mcp/calls.ts', ['test/integration/mcp/calls.test.ts']],
     ['a test', 'test/unit/catalog/djvu.test.ts', ['test/unit/catalog/djvu.test.ts']],
@@ -45,6 +50,15 @@ describe('the tests that a change concerns', () => {
       'test/integration/catalog/scans.test.ts',
       'test/unit/catalog/djvu.test.ts',
     ]);
+  });
+});
+
+describe('a member all of whose words are common', () => {
+  it('has the tests of the rarest', () => {
+    const of = (count: number, word: string) =>
+      Array.from({ length: count }, (_, at) => [`test/unit/${word}-${at}.test.ts`, `'${word}'`] as const);
+    const sources = new Map([['src/catalog/engines/data/pim.ts', "['vcf', 'json']"] as const, ...of(8, 'vcf'), ...of(20, 'json')]);
+    expect(testsOf(['src/catalog/engines/data/pim.ts'], sources)).toEqual(of(8, 'vcf').map(([path]) => path));
   });
 });
 
