@@ -112,6 +112,6 @@ export async function downloadTo(
  */
 function outputIn(url: string): string {
   const [output] = /\/api\/v1\/(?:jobs|batches)\/\w{1,64}\/output$/.exec(URL.parse(url)?.pathname ?? '') ?? [];
-  if (output === undefined) throw new PathRefused('The result could not be downloaded: the server names no output of its own.');
+  if (output === undefined) throw new PathRefused('The result could not be downloaded: the server names an output that is elsewhere.');
   return output;
 }

@@ -26,7 +26,6 @@ import { submit } from '../submit/submit.ts';
 
 /** When a browser asks again, seconds. */
 const ASKS_AGAIN = 3;
-const PATH = '/plain';
 
 /** Text between tags, and in attributes. */
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -68,7 +67,7 @@ export function plainRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetche
     return sendFailed(request, reply, failure);
   };
 
-  app.post(PATH, { config: { costs: 'work' }, errorHandler }, (request, reply) => {
+  app.post('/plain', { config: { costs: 'work' }, errorHandler }, (request, reply) => {
     const ids = oneJob(deps.newId());
     const form = { fields: FIELD_OF_ONE, maxFiles: 1, maxBytes: deps.settings.maxFileBytes, keyOf: ids.keyOf, checksCapacity: true };
     const answer = jobAnswer(deps, request, reply, ({ id, sources: [source] }) =>
@@ -83,7 +82,7 @@ export function plainRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetche
     });
   });
 
-  app.get<{ Params: { id: string } }>(`${PATH}/:id`, { errorHandler }, async (request, reply) => {
+  app.get<{ Params: { id: string } }>('/plain/:id', { errorHandler }, async (request, reply) => {
     const record = shown(await findJob(deps, request.params.id), deps.clock());
     const { output } = record;
     if (!hasEnded(record)) return send(request, reply.header('refresh', String(ASKS_AGAIN)), 'working', { name: record.filename });
@@ -93,5 +92,5 @@ export function plainRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetche
     return send(request, reply, 'done', { href, name: nameWithoutSuffix(output.filename), size: humanSize(output.sizeBytes) });
   });
 
-  const addressOf = (request: FastifyRequest, { id }: JobRecord): string => `${prefixOf(deps.settings, request.raw)}${PATH}/${id}`;
+  const addressOf = (request: FastifyRequest, { id }: JobRecord): string => `${prefixOf(deps.settings, request.raw)}/plain/${id}`;
 }

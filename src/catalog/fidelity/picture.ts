@@ -89,7 +89,7 @@ export const pictureProperties: readonly PictureProperty[] = [
     show: ({ density }) => (density === undefined ? undefined : `${density} px an inch`),
     same: (source, result) => Math.abs((source.density ?? 0) - (result.density ?? 0)) <= DENSITY_ROUNDS,
     asked: stripped,
-    // Of a HEIC or AVIF, EXIF is not read.
+    // The EXIF of a HEIC or AVIF is not read.
     unsure: (_, result) => result.density === undefined && result.exif,
     fits: (format) => WITH_DENSITY.has(format),
   },

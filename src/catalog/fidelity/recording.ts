@@ -121,7 +121,7 @@ const filmProperties: readonly RecordingProperty[] = [
   },
 ];
 
-/** Of a result that is a sound, whatever the source is; its target is a choice of sound alone. */
+/** For a result that is a sound, whatever the source is: its target is a choice of sound alone. */
 export const soundReceipt: readonly RecordingProperty[] = [length, ...soundProperties, tags, chapters, cover];
 export const filmReceipt: readonly RecordingProperty[] = [length, ...filmProperties, ...soundProperties, tags, chapters, cover];
 

@@ -20,6 +20,6 @@ export function nearTargets(targets: readonly string[], asked: string, most: num
   return [...alike, ...others].slice(0, most);
 }
 
-/** Of so short names, one letter. */
+/** In so short a name, one letter may differ. */
 const isMistyped = (asked: string, id: string): boolean =>
   formatByExtension(asked) === undefined && (id.startsWith(asked) || asked.startsWith(id) || distance(asked.slice(0, 16), id) <= 1);

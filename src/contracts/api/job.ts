@@ -40,7 +40,7 @@ export const Fidelity = z.object({
   changes: z.array(PropertyVerdict).describe('The others'),
 });
 
-/** Of one job, whole. */
+/** The whole receipt of one job. */
 export const Receipt = z.object({
   job_id: z.string().regex(jobIdPattern),
   properties: z

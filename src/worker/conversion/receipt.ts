@@ -20,7 +20,7 @@ export async function receiptFor(
   return receiptOf(found.source, { ...found.result, ...header }, found.options, target);
 }
 
-/** Of a result that takes the judge too long, nothing is known. */
+/** Nothing is known of a result that takes the judge too long. */
 async function headerOf(judge: Judge, target: string, path: string): Promise<Facts> {
   try {
     return await judge.lookThrough(target, path);

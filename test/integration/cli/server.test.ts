@@ -191,7 +191,7 @@ describe('filemill convert --server', () => {
       'points to https://sso.example.org/in:',
     ],
     ['another program', { status: 200, body: '<html>\x1b[2J</html>' }, 'is no filemill server, or none is behind it (HTTP 200, text/html)'],
-  ])('says in a sentence of its own that what answers has %s', async (_, refusal, says) => {
+  ])('says in a separate sentence that what answers has %s', async (_, refusal, says) => {
     await writeFile(at('a.jpg'), photo);
     const guard = await startGuard(service.url, () => false, refusal);
     const address = guard.url.replace('://', says.startsWith('wants') ? '://' : '://me:s3cret@');

@@ -10,7 +10,7 @@ const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'];
 const ELSEWHERE = [
   ...['GET /livez', 'GET /readyz', 'GET /metrics'],
   ...['GET /docs', 'GET /docs/page.js', 'GET /docs/explorer.js'],
-  ...['GET /tools', 'GET /tools/{}', 'GET /jobs', 'GET /jobs/{}', 'GET /assets/{}'],
+  ...['GET /tools', 'GET /tools/{}', 'GET /jobs', 'GET /jobs/{}', 'GET /assets/{}', 'POST /plain', 'GET /plain/{}'],
   // tus: another method in X-HTTP-Method-Override.
   'POST /api/v1/uploads/{}',
 ];

@@ -9,7 +9,7 @@ const ROWS: readonly (readonly [string, (metrics: Metrics) => void, string])[] =
     'filemill_http_request_seconds_count{method="GET",route="/livez",status="200"} 1',
   ],
   [
-    'a request by a method of nobody',
+    'a request by an unknown method',
     (it) => it.requestEnded('BREW', '/', 405, 1),
     'filemill_http_request_seconds_count{method="other",route="/",status="405"} 1',
   ],

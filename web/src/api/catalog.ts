@@ -96,7 +96,7 @@ const USUAL: Readonly<Record<string, readonly string[]>> = {
   slides: ['pdf', 'pptx', 'odp', 'png', 'jpg'],
   markup: ['pdf', 'docx', 'html', 'md', 'odt', 'epub'],
 };
-/** Of these targets, those first that most people make of the format. */
+/** The targets that most people make of the format come first. */
 export function usualOf(format: string, targets: readonly string[]): readonly string[] {
   const source = sourceOf(`.${format}`);
   const usual = source === undefined ? [] : usualTargets(source).filter((each) => targets.includes(each));

@@ -12,7 +12,7 @@ import { Summary } from './summary.tsx';
 import { type TaskActions, TaskRow } from './task-row.tsx';
 
 interface Given {
-  /** Of all tasks, or of one tool alone. */
+  /** All tasks, or those of one tool alone. */
   readonly tool?: string | undefined;
   readonly start: (task: Task) => void;
   /** Leads back to the brush. */
@@ -21,7 +21,7 @@ interface Given {
   readonly expiry?: boolean;
 }
 
-/** Of more, a reader is told of all at once alone. */
+/** Beyond that, a screen reader is told of all at once. */
 const FEW = 5;
 
 /** A part of the list, which is another one only where other tasks are in it. */

@@ -93,7 +93,7 @@ export const en = {
   zipTooLarge: 'Here this browser packs {most} at most, because it lets this page write no files. Download the results one by one.',
   refusedFile:
     'The server refused this file: it does not know this type of content, whatever the name says. Save it in a common format first.',
-  damaged: 'The file is damaged, or is not what its name says. Open it in its program and save it anew, or take another copy.',
+  damaged: 'The file is damaged, or is not what its name says. Open it in its program and save it again, or take another copy.',
   password_required: 'The file is protected: enter its password and try again.',
   wrong_password: 'This password does not open the file. Enter another and try again.',
   tooLarge: 'The file is larger than this server accepts. Make it smaller, or split it.',

@@ -13,7 +13,7 @@ export interface Limits {
   readonly files: FileBounds;
 }
 interface FileBounds {
-  /** Of one file; undefined until the service was asked. */
+  /** For one file; undefined until the service was asked. */
   readonly max_bytes?: number;
   readonly max_batch_files: number;
   /** What the service holds of one client; null: no limit. */

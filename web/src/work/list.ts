@@ -24,7 +24,7 @@ export function remove(gone: readonly Task[]): void {
   if (ids.length > 0) deleteJobs(ids);
 }
 
-/** Of what is done, the newest alone: the service counts questions. */
+/** Only the newest of what is done is asked for: the service counts questions. */
 const MOST_ASKED = 100;
 
 /** Takes in what another visit or tab has begun, and leaves out what was deleted there, or has expired. */

@@ -6,7 +6,7 @@ import { asShown, BARE, type PictureHeader } from './picture.ts';
 
 /** Segments before the pixels; EXIF with a large preview and a profile have some dozens. */
 const MOST_SEGMENTS = 500;
-/** Of EXIF and XMP, in whose beginning all stands that is looked for, bytes. */
+/** Bytes that are read of EXIF and XMP: all that is looked for is at their beginning. */
 const MOST_READ = 16 * 1024;
 
 /** A gain map is announced by Adobe's or Google's XMP, or by ISO 21496-1. */

@@ -43,7 +43,7 @@ export const BARE: Omit<PictureHeader, 'width' | 'height'> = {
   gainMap: false,
 };
 
-/** Of a picture that is stored lying on its side, the sides as they are shown. */
+/** The sides as they are shown, of a picture that may be stored lying on its side. */
 export const asShown = (width: number, height: number, orientation: number): Pick<PictureHeader, 'width' | 'height' | 'orientation'> =>
   orientation >= 5 ? { width: height, height: width, orientation } : { width, height, orientation };
 

@@ -1,7 +1,7 @@
 /** What the first directory of EXIF says of a picture: how it lies, and how large its pixels are (CIPA DC-008, 4.6.5). */
 import { directoryNumbers } from '../../looks/bytes.ts';
 
-/** Of EXIF, bytes: all that is read here is in the first directory, which programs write first. */
+/** Bytes of EXIF that are read: all of interest is in the first directory, which programs write first. */
 export const MOST_EXIF = 16 * 1024;
 const [ORIENTATION, X_RESOLUTION, RESOLUTION_UNIT] = [0x0112, 0x011a, 0x0128];
 const [LONG, CENTIMETRES] = [4, 3];

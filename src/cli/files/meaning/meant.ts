@@ -33,14 +33,14 @@ export function meantFlag(sent: string, known: readonly string[]): string {
 /** @param sent an extension */
 export const meantFormat = (sent: string): string => didYouMean(closest(sent, [...formats.keys()]).map((id) => `"${id}"`));
 
-/** Of words with a dash, one part is enough: `merge` is near `merge-pdf`. */
+/** One part of a word with a dash is enough: `merge` is near `merge-pdf`. */
 export function meantWord(sent: string, known: readonly string[]): string {
   const word = sent.toLowerCase().replaceAll('_', '-');
   const parts = word === '' ? [] : known.filter((one) => one.startsWith(word) || one.split('-').includes(word));
   return didYouMean((parts.length > 0 ? parts.slice(0, 3) : closest(word, known)).map((one) => `"${one}"`));
 }
 
-/** Of short names, one letter; of longer ones, two. */
+/** One letter of a short name, two of a longer one. */
 const closest = (sent: string, known: readonly string[]): readonly string[] =>
   nearest(sent, known, 3).filter((one) => distance(one, sent.toLowerCase().slice(0, 40)) <= (one.length > 4 ? 2 : 1));
 

@@ -60,7 +60,7 @@ const ask = (input: string, source: string, entries: string, ...more: readonly s
 
 const count = z.coerce.number().catch(0).default(0);
 const turns = z.array(z.object({ rotation: count })).default([]);
-/** Of names in any case: `TITLE` in Matroska, `title` in MP4. */
+/** Names have any case: `TITLE` in Matroska, `title` in MP4. */
 const titles = z.record(z.string(), z.string()).default({});
 const ANSWER = z.object({
   frames: z.array(z.object({ side_data_list: turns })).default([]),
@@ -143,7 +143,7 @@ function titlesIn([file = {}, ...streams]: readonly Readonly<Record<string, stri
 const TITLES = ['title', 'artist', 'album'];
 /** What a display without high dynamic range does not show as it is (ITU-R BT.2100). */
 const HIGH_RANGE: ReadonlySet<string> = new Set(['smpte2084', 'arib-std-b67']);
-/** Of two fields in any order; `progressive` and `unknown` are none of these. */
+/** A frame has two fields, in any order; `progressive` and `unknown` are none of these. */
 const FIELDS: ReadonlySet<string> = new Set(['tt', 'bb', 'tb', 'bt']);
 
 /** Frames of a video: for each frame of an animation, and at least. */

@@ -62,7 +62,7 @@ export interface MediaFacts {
 
 export const mediaOf = (facts: Facts): MediaFacts => (facts['media'] as MediaFacts | undefined) ?? NO_STREAMS;
 
-/** Of a file without any stream. */
+/** A file without any stream. */
 export const NO_STREAMS: MediaFacts = {
   duration: undefined,
   video: [],
