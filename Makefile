@@ -118,7 +118,7 @@ test-all: ## The same with every row: all hostile files, faults and kills
 checked:
 	@MAKEFLAGS= $(MAKE) --no-print-directory setup test-tools check
 
-unit: node launcher ## Tests that start no server, a minute, or some of them: make unit FILES='test/unit/names.test.ts'
+unit: node launcher ## Tests that start no server, a minute, or some of them: make unit FILES='test/unit/catalog/names.test.ts'
 	@vitest run $(or $(FILES),test/unit test/architecture.test.ts)
 
 integration: setup test-tools servers ## The others, or some of them: make integration FILES='test/integration/api/http.test.ts'
