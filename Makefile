@@ -105,7 +105,7 @@ check: node
 verify: check ## Checks format, lint, types, generated files, regular expressions, subjects of commits, the architecture, the list of what was proved, and that tests name each member of the catalogue
 	@echo "verify: architecture, that what is offered was proved, and that tests name it" && vitest run --reporter=dot test/architecture.test.ts test/unit/catalog/proved.test.ts test/unit/project/members.test.ts
 
-test: ## What verify checks, then every test file on real servers, converters and files, with rows of long tables drawn by the commit; CHANGED=1: what the changes since main concern
+test: ## What verify checks, then tests on real servers, converters and files: half of the files of each folder and rows of long tables, drawn by the commit; CHANGED=1: what the changes since main concern
 	@$(MAKE) --no-print-directory --jobs=2 $(if $(CHANGED),test-servers,servers) checked
 	@node scripts/test.ts $(if $(CHANGED),--changed)
 

@@ -92,6 +92,20 @@ export const rowOf = (path: string): string | undefined =>
 
 export const shareOf = (path: string): Share => plan[rowOf(path) ?? ''] ?? 'whole';
 
+/** All files take some forty minutes on two cores: of these folders a run takes one file in so many. */
+const FILES_DRAWN = 2;
+const DRAWN = /^(test\/(?:cluster|integration\/[^/]+))\//;
+
+/** @param files all test files, from the top of the checkout @returns those that a run with this seed leaves out */
+export function leftOut(files: readonly string[], seed: string): readonly string[] {
+  const folders = Map.groupBy(files.toSorted(), (path) => DRAWN.exec(path)?.[1]);
+  return [...folders].flatMap(([folder, members]) => {
+    if (folder === undefined) return [];
+    const taken = draw(members, FILES_DRAWN, seed);
+    return members.filter((_, place) => !taken.has(place));
+  });
+}
+
 /**
  * The names that a run takes of a group, the same for the same seed.
  * @param names of all tests in the group; equal ones are told apart by their place
