@@ -62,9 +62,9 @@ export function Summary({ id, tasks: { value: tasks }, actions, title }: Given) 
           </button>
         )}
         {active.length === 0 && over.length > 1 && (
-          <button type="button" class="button" onClick={() => actions.again(over)}>
+          <button type="button" class="button" aria-label={t('againAll')} title={t('againAll')} onClick={() => actions.again(over)}>
             <Icon name="again" />
-            {t('againAll')}
+            {t('again')}
           </button>
         )}
         {active.length === 0 && !packing && tasks.length > 1 && <Clear tasks={tasks} jobs={jobs.length} />}
