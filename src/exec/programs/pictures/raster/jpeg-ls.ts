@@ -22,7 +22,7 @@ interface Decoder {
   decode(): void;
   getFrameInfo(): { readonly bitsPerSample: number; readonly componentCount: number };
   getInterleaveMode(): number;
-  getDecodedBuffer(): Uint8Array;
+  getDecodedBuffer(): Uint8ClampedArray;
 }
 
 /** @throws Unfit for what is no JPEG-LS, or one that is not read here */
@@ -70,8 +70,9 @@ export async function decodeJpegLs(bytes: Buffer): Promise<Raster> {
       : new Unfit('corrupt_input');
   }
   const { bitsPerSample, componentCount } = decoder.getFrameInfo();
-  const decoded = decoder.getDecodedBuffer();
-  const samples = bitsPerSample > 8 ? new Uint16Array(decoded.buffer, decoded.byteOffset, decoded.length / 2) : decoded;
+  // Of the decoder's memory: an array that would clamp what is written to it.
+  const { buffer, byteOffset, length } = decoder.getDecodedBuffer();
+  const samples = bitsPerSample > 8 ? new Uint16Array(buffer, byteOffset, length / 2) : new Uint8Array(buffer, byteOffset, length);
   scale(samples, bitsPerSample);
   const isPlanar = decoder.getInterleaveMode() === BY_PLANE && componentCount > 1;
   return {
