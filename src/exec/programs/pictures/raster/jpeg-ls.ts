@@ -70,7 +70,7 @@ export async function decodeJpegLs(bytes: Buffer): Promise<Raster> {
       : new Unfit('corrupt_input');
   }
   const { bitsPerSample, componentCount } = decoder.getFrameInfo();
-  // Of the decoder's memory: an array that would clamp what is written to it.
+  // The decoder gives its memory as an array that clamps what is written to it.
   const { buffer, byteOffset, length } = decoder.getDecodedBuffer();
   const samples = bitsPerSample > 8 ? new Uint16Array(buffer, byteOffset, length / 2) : new Uint8Array(buffer, byteOffset, length);
   scale(samples, bitsPerSample);
