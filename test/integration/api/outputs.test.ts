@@ -83,6 +83,7 @@ describe('a small file', () => {
       status: 'done',
       output: {
         filename: 'table-filemill.html',
+        save_as: 'table.html',
         size_bytes: expect.any(Number),
         size_human: expect.stringMatching(/^\d+(\.\d)? (B|KB)$/),
         url: `${self}/output`,

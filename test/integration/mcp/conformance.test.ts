@@ -40,7 +40,6 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 const UNTESTED = 'it is tried with a tool of the suite’s own, which the fixtures have';
-const NO_SUCH_LIST = 'there are tools here, and neither prompts nor resources';
 
 /** What speaks of any server's tools and of HTTP, and which checks in it fail for the real ones; the rest calls the fixtures by name. */
 const APPLICABLE: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = {
@@ -55,11 +54,7 @@ const APPLICABLE: Readonly<Record<string, Readonly<Record<string, Readonly<Recor
       'sep-2575-http-server-no-independent-requests-on-stream': UNTESTED,
       'sep-2575-server-no-log-without-loglevel': UNTESTED,
     },
-    caching: {
-      'sep-2549-prompts-list-caching-hints': NO_SUCH_LIST,
-      'sep-2549-resources-list-caching-hints': NO_SUCH_LIST,
-      'sep-2549-resources-templates-list-caching-hints': NO_SUCH_LIST,
-    },
+    caching: {},
   },
 };
 

@@ -323,11 +323,12 @@ it('says what happens as plain text at a terminal, and as lines of JSON elsewher
 describe('SIGTERM', () => {
   it('is heard in the very moment in which it says that it serves', async () => {
     // The signal is there before anything after those words is.
-    const preload = `const say = console.error; console.error = (...words) => {
-      say(...words);
-      if (!/serves on/.test(words[0])) return;
+    const preload = `const { stderr } = process; const write = stderr.write; stderr.write = (...words) => {
+      const written = write.apply(stderr, words);
+      if (!/serves on/.test(words[0])) return written;
       process.kill(process.pid, 'SIGTERM');
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+      return written;
     };`;
     const service = await begin(await dataFolder(), {}, { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}` });
     await expect.poll(() => service.child.exitCode, { timeout: 20_000 }).toBe(0);
