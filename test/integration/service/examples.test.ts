@@ -134,9 +134,11 @@ describe('the examples of docs/api.md', () => {
     ['-OJ', async () => expect(await reader.files()).toContain('clip-filemill.gif')],
     ['-r 0-5', (said) => expect(said).toMatch(/^GIF8/)],
     ['-sSfI', (said) => expect(said).toMatch(/content-type: image\/gif/i)],
+    ['name=source', async () => expect(await reader.files()).toContain('clip.gif')],
     ['-X DELETE', nothing],
     ['pages=1', done],
     ['img_quality=101', (said) => expect(read(said).error).toMatchObject({ code: 'INVALID_OPTION', details: { option: 'img_quality' } })],
+    ['handling=strict', (said) => expect(read(said).error).toMatchObject({ code: 'INVALID_OPTION', details: { option: 'img_qualty' } })],
     [
       'Idempotency-Key',
       (said) => {
@@ -149,6 +151,8 @@ describe('the examples of docs/api.md', () => {
     ['batches/$BATCH', (said) => expect(read(said).data).toMatchObject({ counts: { total: 2 } })],
     ['batches/$BATCH/output', async () => expect(await reader.files()).toContain(`${ids['BATCH']}-filemill.zip`)],
     ['-X DELETE', nothing],
+    ['webp,avif', (said) => expect(read(said).data).toMatchObject({ counts: { total: 2 } })],
+    ['jobs?ids=', (said) => expect(JSON.parse(said)).toMatchObject({ data: expect.anything() })],
     [
       '/tools',
       (said) => expect(read(said).data['tools']).toContainEqual(expect.objectContaining({ slug: 'resize-image', available: true })),
