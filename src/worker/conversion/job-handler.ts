@@ -171,7 +171,7 @@ async function downloadSources(
 
 /** The source itself, where the result is of the same kind and no smaller. */
 async function smaller(conversion: ConversionResult, { path, format }: SourceFile, target: string): Promise<ConversionResult> {
-  const { base, files, warnings } = conversion;
+  const { base, files, warnings, found } = conversion;
   const [only] = files;
   if (format !== target || only === undefined || files.length > 1) return conversion;
   const { handle, sizeBytes } = await openFile(base, only.folder, only.name);
@@ -180,5 +180,6 @@ async function smaller(conversion: ConversionResult, { path, format }: SourceFil
   const warning = { code: 'not_smaller', message: 'The file could not be made smaller: it is returned unchanged.' };
   // What the conversion would have lost is all there.
   const kept = warnings.filter(({ code }) => code !== 'lossy');
-  return { ...conversion, files: [{ folder: base, name: basename(path), label: '' }], warnings: [...kept, warning] };
+  const unchanged = found && { found: { ...found, result: found.source } };
+  return { ...conversion, ...unchanged, files: [{ folder: base, name: basename(path), label: '' }], warnings: [...kept, warning] };
 }
