@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ORDER_VERSION } from '../src/contracts/messages/order.ts';
-import { openQueue } from '../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../src/queue/nats/queue.ts';
 import type { Queue } from '../src/queue/queue.ts';
 import { aPool, applyPool, type Controller, installResources, startController } from '../test/kit/controller/controller.ts';
 import { type Cluster, startKubernetes } from '../test/kit/kube/kubernetes.ts';
@@ -47,7 +47,7 @@ export async function controller(): Promise<void> {
   const size = sizes();
   const [kubernetes, servers] = await Promise.all([startKubernetes({ nodes: { image: size.nodes } }), startNats()]);
   const nats = await servers.connect();
-  const queue = openQueue(nats);
+  const queue = openNatsQueue(nats);
   try {
     await kubectl(kubernetes, 'create', 'namespace', NAMESPACE);
     await installResources(kubernetes);

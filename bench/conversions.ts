@@ -20,15 +20,23 @@ export async function smallPicture(folder: string): Promise<string> {
   return path;
 }
 
+/** Its pixels in colours that flow into each other. @param width px */
+export async function picture(folder: string, width: number, height: number, suffix: 'png' | 'jpg'): Promise<string> {
+  const path = join(folder, `${width}x${height}.${suffix}`);
+  await run(CONVERT, ['-seed', '7', '-size', `${width}x${height}`, 'plasma:red-blue', path]);
+  return path;
+}
+
 /** 36 MP with the grain and the subsampled colour of a photograph: about 5.6 MB. */
-async function photograph(folder: string): Promise<string> {
+export async function photograph(folder: string): Promise<string> {
   const path = join(folder, 'photo.jpg');
   const grain = ['-attenuate', '0.35', '+noise', 'Gaussian', '-resize', '7360x4912!'];
   await run(CONVERT, ['-seed', '7', '-size', '1840x1228', 'plasma:fractal', ...grain, '-sampling-factor', '4:2:0', '-quality', '92', path]);
   return path;
 }
 
-const document = async (folder: string, pages: number): Promise<string> =>
+/** With a table on its first page. */
+export const documentOf = async (folder: string, pages: number): Promise<string> =>
   longDocx('kestrel', await mkdtemp(join(folder, 'pages-')), pages);
 
 type Part = (folder: string, url: string) => Promise<void>;
@@ -55,13 +63,13 @@ export const conversionParts = {
       );
   },
   async short(folder, url) {
-    const onePage = await document(folder, 1);
+    const onePage = await documentOf(folder, 1);
     workRow('1-page DOCX → PDF, soffice alone, new process each', await rawOffice(onePage, 8));
     for (const clients of [1, 2, 4])
       workRow(`1-page DOCX → PDF over HTTP, ${countOf(clients)}`, await through(url, onePage, 'pdf', {}, clients, 150));
   },
   async long(folder, url) {
-    const manyPages = await document(folder, 39);
+    const manyPages = await documentOf(folder, 39);
     workRow('39-page DOCX → PDF, soffice alone, new process each', await rawOffice(manyPages, 4));
     for (const clients of [1, 2, 4])
       workRow(`39-page DOCX → PDF over HTTP, ${countOf(clients)}`, await through(url, manyPages, 'pdf', {}, clients, 50));

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { enqueue } from '../src/api/submit/enqueue.ts';
 import { finish, newRecord } from '../src/jobs/lifecycle.ts';
-import { ensureJobs, openJobs as openNatsJobs } from '../src/jobs/nats/jobs.ts';
+import { ensureJobs, openNatsJobs } from '../src/jobs/nats/jobs.ts';
 import type { JobRecord } from '../src/jobs/record.ts';
-import { openJobs } from '../src/jobs/sqlite/jobs.ts';
+import { openSqliteJobs } from '../src/jobs/sqlite/jobs.ts';
 import type { JobStore } from '../src/jobs/store.ts';
 import { ensurePool } from '../src/queue/nats/pool.ts';
-import { openQueue as openNatsQueue } from '../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../src/queue/nats/queue.ts';
 import type { Queue } from '../src/queue/queue.ts';
-import { openQueue } from '../src/queue/sqlite.ts';
+import { openSqliteQueue } from '../src/queue/sqlite.ts';
 import { memorySignals } from '../src/signals/memory.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
@@ -51,7 +51,11 @@ async function measure(what: string, { jobs, queue }: Stores): Promise<void> {
       sources: [{ part: 0, sizeBytes: 1, format: 'png' }],
       target: { format: 'jpg', extension: 'jpg' },
     };
-    await enqueue({ jobs, queue, pools: new Map(), clock: Date.now }, { stored: await jobs.create(record), isQueued: false }, client);
+    await enqueue(
+      { jobs: { store: jobs, queue, clock: Date.now }, catalogue: { pools: new Map() } },
+      { stored: await jobs.create(record), isQueued: false },
+      client,
+    );
   };
   // As they come: each client's one after the other, all clients at once.
   const crowd = Array.from({ length: CLIENTS }, async (_, client) => {
@@ -60,7 +64,7 @@ async function measure(what: string, { jobs, queue }: Stores): Promise<void> {
   await Promise.all(crowd);
   const workers = Array.from({ length: SLOTS }, () =>
     startWorker({
-      ...{ pool: POOL, jobs, queue, handleJob, heldOrders: new Map(), clock: Date.now },
+      ...{ pool: POOL, jobs, queue, handleJob, heldDeliveries: new Map(), clock: Date.now },
       grant: async () => ({ version: 1, inputs: [], output: '' }),
       signals: memorySignals(),
       log: createLog('silent'),
@@ -95,7 +99,7 @@ async function measure(what: string, { jobs, queue }: Stores): Promise<void> {
 export async function fair(folder: string): Promise<void> {
   console.log(`\n${GOAL_HEAD}`);
   const path = join(await mkdtemp(join(folder, 'fair-')), 'filemill.db');
-  const embedded = { jobs: openJobs(path, Date.now), queue: openQueue(path, Date.now, { capacity: 10_000 }) };
+  const embedded = { jobs: openSqliteJobs(path, Date.now), queue: openSqliteQueue(path, Date.now, { capacity: 10_000 }) };
   await measure('embedded', embedded);
   await Promise.all([embedded.queue.close(), embedded.jobs.close()]);
 

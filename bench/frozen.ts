@@ -1,8 +1,8 @@
 /** One worker of three is frozen: how long jobs take that are sent meanwhile. The workers' loop is real, their conversions are not. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { ensureJobs, openJobs } from '../src/jobs/nats/jobs.ts';
+import { ensureJobs, openNatsJobs } from '../src/jobs/nats/jobs.ts';
 import { ensurePool } from '../src/queue/nats/pool.ts';
-import { openQueue } from '../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../src/queue/nats/queue.ts';
 import { aRecord } from '../test/conformance/samples.ts';
 import { eventually } from '../test/kit/api/wire.ts';
 import { startNats } from '../test/kit/nats/nats.ts';
@@ -23,7 +23,7 @@ export async function frozen(): Promise<void> {
   const nats = await servers.connect();
   await ensureJobs(nats, 1);
   await ensurePool(nats, 'image', { capacity: 1_000, replicas: 1 });
-  const [jobs, queue] = [openJobs(nats), openQueue(nats)];
+  const [jobs, queue] = [openNatsJobs(nats), openNatsQueue(nats)];
   const kit = new URL('../test/kit/worker/stub-worker.ts', import.meta.url).href;
   const start = (name: string): ChildProcess => {
     const kind = { servers: servers.addresses, name, ackWaitMs: ACK_WAIT_MS, behaviour: 'end' };

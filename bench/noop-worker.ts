@@ -1,9 +1,9 @@
 /** A worker in a separate process whose loop is real and whose conversions do nothing: what is left is the way of an order. */
 import { randomBytes } from 'node:crypto';
 import { finish } from '../src/jobs/lifecycle.ts';
-import { openJobs } from '../src/jobs/nats/jobs.ts';
+import { openNatsJobs } from '../src/jobs/nats/jobs.ts';
 import { connectNats } from '../src/nats/connection.ts';
-import { openQueue } from '../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../src/queue/nats/queue.ts';
 import { natsSignals } from '../src/signals/nats.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
@@ -47,11 +47,11 @@ const presence = startPresence(
   { conversionsPerWorker: 0, idleSeconds: 0 },
   () => ({ engines, broken: new Map(), fault: undefined }),
 );
-const shared = { jobs: openJobs(nats), queue: openQueue(nats), signals: natsSignals(nats), log: createLog('silent') };
+const shared = { jobs: openNatsJobs(nats), queue: openNatsQueue(nats), signals: natsSignals(nats), log: createLog('silent') };
 for (let slot = 0; slot < slots; slot++)
   startWorker({
     ...shared,
-    heldOrders: new Map(),
+    heldDeliveries: new Map(),
     pool,
     grant: async () => ({ version: 1, inputs: [], output: '' }),
     handleJob,

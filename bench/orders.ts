@@ -1,5 +1,5 @@
 /** The way of an order through NATS alone: how soon a worker starts it, and how many can go it in a second. */
-import { ensureJobs, openJobs } from '../src/jobs/nats/jobs.ts';
+import { ensureJobs, openNatsJobs } from '../src/jobs/nats/jobs.ts';
 import type { Nats } from '../src/nats/connection.ts';
 import { ensurePool } from '../src/queue/nats/pool.ts';
 import { runningBelow } from '../test/kit/exec/processes.ts';
@@ -76,7 +76,7 @@ async function flowOf(line: Line, what: string, goal: string, count: number): Pr
 }
 
 async function readsOf({ nats }: Line): Promise<void> {
-  const jobs = openJobs(nats);
+  const jobs = openNatsJobs(nats);
   const ids: string[] = [];
   for await (const { record } of jobs.scan()) ids.push(record.id);
   const took: number[] = [];

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ORDER_VERSION } from '../src/contracts/messages/order.ts';
 import { newRecord } from '../src/jobs/lifecycle.ts';
-import { openJobs } from '../src/jobs/nats/jobs.ts';
+import { openNatsJobs } from '../src/jobs/nats/jobs.ts';
 import { connectNats } from '../src/nats/connection.ts';
-import { openQueue } from '../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../src/queue/nats/queue.ts';
 import { answer, given } from './child.ts';
 import { sharedNow } from './clock.ts';
 
@@ -28,7 +28,7 @@ const TOGETHER = 64;
 
 const { servers, pool } = given<{ readonly servers: readonly string[]; readonly pool: string }>();
 const nats = await connectNats({ servers, name: 'bench publisher' });
-const [jobs, queue] = [openJobs(nats), openQueue(nats)];
+const [jobs, queue] = [openNatsJobs(nats), openNatsQueue(nats)];
 
 async function record(): Promise<string> {
   const id = randomBytes(16).toString('hex');

@@ -1,17 +1,17 @@
 /** Upkeep in a separate process, so that its cost can be measured: runs when it is told to. */
 import { join } from 'node:path';
-import { openBatches as openBatchesOverNats } from '../src/jobs/nats/batches.ts';
-import { openIdempotency as openIdempotencyOverNats } from '../src/jobs/nats/idempotency.ts';
-import { openJobs as openJobsOverNats } from '../src/jobs/nats/jobs.ts';
-import { openBatches } from '../src/jobs/sqlite/batches.ts';
-import { openIdempotency } from '../src/jobs/sqlite/idempotency.ts';
-import { openJobs } from '../src/jobs/sqlite/jobs.ts';
+import { openNatsBatches } from '../src/jobs/nats/batches.ts';
+import { openNatsIdempotency } from '../src/jobs/nats/idempotency.ts';
+import { openNatsJobs } from '../src/jobs/nats/jobs.ts';
+import { openSqliteBatches } from '../src/jobs/sqlite/batches.ts';
+import { openSqliteIdempotency } from '../src/jobs/sqlite/idempotency.ts';
+import { openSqliteJobs } from '../src/jobs/sqlite/jobs.ts';
 import { connectNats } from '../src/nats/connection.ts';
 import { openDirectory } from '../src/objects/directory.ts';
 import { openS3 } from '../src/objects/s3/store.ts';
 import type { S3Settings } from '../src/objects/settings.ts';
-import { openQueue as openQueueOverNats } from '../src/queue/nats/queue.ts';
-import { openQueue } from '../src/queue/sqlite.ts';
+import { openNatsQueue } from '../src/queue/nats/queue.ts';
+import { openSqliteQueue } from '../src/queue/sqlite.ts';
 import { sweeperOver, type Tally, type Upkept } from '../src/upkeep/sweep.ts';
 import { answer, given } from './child.ts';
 
@@ -32,19 +32,19 @@ async function storesOf(kept: Kept): Promise<Pick<Upkept, 'jobs' | 'batches' | '
   if ('folder' in kept) {
     const path = join(kept.folder, 'filemill.db');
     return {
-      jobs: openJobs(path, Date.now),
-      batches: openBatches(path),
-      idempotency: openIdempotency(path),
-      queue: openQueue(path, Date.now, { capacity: 100_000 }),
+      jobs: openSqliteJobs(path, Date.now),
+      batches: openSqliteBatches(path),
+      idempotency: openSqliteIdempotency(path),
+      queue: openSqliteQueue(path, Date.now, { capacity: 100_000 }),
       objects: await openDirectory(join(kept.folder, 'objects')),
     };
   }
   const nats = await connectNats({ servers: kept.servers, name: 'sweeper' });
   return {
-    jobs: openJobsOverNats(nats),
-    batches: openBatchesOverNats(nats),
-    idempotency: openIdempotencyOverNats(nats),
-    queue: openQueueOverNats(nats),
+    jobs: openNatsJobs(nats),
+    batches: openNatsBatches(nats),
+    idempotency: openNatsIdempotency(nats),
+    queue: openNatsQueue(nats),
     objects: await openS3(kept.bucket),
   };
 }

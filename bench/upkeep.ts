@@ -7,15 +7,15 @@ import { ensureBatches } from '../src/jobs/nats/batches.ts';
 import { ensureIdempotency } from '../src/jobs/nats/idempotency.ts';
 import { ensureJobs } from '../src/jobs/nats/jobs.ts';
 import type { JobRecord } from '../src/jobs/record.ts';
-import { openJobs } from '../src/jobs/sqlite/jobs.ts';
+import { openSqliteJobs } from '../src/jobs/sqlite/jobs.ts';
 import { openDirectory } from '../src/objects/directory.ts';
 import { inputKey, outputKey } from '../src/objects/keys.ts';
 import { openS3 } from '../src/objects/s3/store.ts';
 import type { ObjectStore } from '../src/objects/store.ts';
 import { ensurePool } from '../src/queue/nats/pool.ts';
-import { openQueue as openQueueOverNats } from '../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../src/queue/nats/queue.ts';
 import type { Queue } from '../src/queue/queue.ts';
-import { openQueue } from '../src/queue/sqlite.ts';
+import { openSqliteQueue } from '../src/queue/sqlite.ts';
 import { aRecord, streamOf } from '../test/conformance/samples.ts';
 import { runningBelow } from '../test/kit/exec/processes.ts';
 import { startNats } from '../test/kit/nats/nats.ts';
@@ -106,8 +106,8 @@ async function embedded(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'filemill-upkeep-'));
   const now = Date.now();
   const path = join(folder, 'filemill.db');
-  const queue = openQueue(path, Date.now, { capacity: 100_000 });
-  await openJobs(path, Date.now).close();
+  const queue = openSqliteQueue(path, Date.now, { capacity: 100_000 });
+  await openSqliteJobs(path, Date.now).close();
   const database = new DatabaseSync(path);
   const insert = database.prepare('INSERT INTO jobs (id, record, due_at) VALUES (?, ?, ?)');
   const files: JobRecord[] = [];
@@ -143,7 +143,7 @@ async function overNats(): Promise<void> {
     }
     await nats.client.publish('$KV.due.complete', '');
     const bucket = minio.settings();
-    await putFiles(files, await openS3(bucket), openQueueOverNats(nats));
+    await putFiles(files, await openS3(bucket), openNatsQueue(nats));
     const [server = 0] = runningBelow('nats-server', 'server.conf');
     await measure('NATS and MinIO', { servers: servers.addresses, bucket }, () => cpuOf(server));
   } finally {

@@ -59,7 +59,7 @@ const builtins: Plugin = {
 const otherRoles: Plugin = {
   name: 'other-roles',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\/(roles|cli)\/[\w-]+\.ts$/ }, ({ importer, kind, path }) =>
+    onResolve({ filter: /^\.\/(roles|cli)\/(?:(?:data|doctor|support)\/)?[\w-]+\.ts$/ }, ({ importer, kind, path }) =>
       importer === join(source, 'main.ts') && kind === 'dynamic-import' && path !== './roles/worker.ts'
         ? { path: './main.js', external: true }
         : undefined,
@@ -104,7 +104,7 @@ const metafiles = [whole, threads, worker].map(({ metafile }) => metafile);
 for (const name of THREADS) if (!existsSync(join(app, 'src', `${name}.js`))) throw new Error(`the bundle has no ${name}.js`);
 
 await compile('.', app);
-cpSync('.cache/web', join(app, '.cache/web'), { recursive: true });
+for (const path of ['.cache/web', 'models/licences']) cpSync(path, join(app, path), { recursive: true });
 for (const path of LIBRARIES) cpSync(path, join(app, path), { recursive: true });
 for (const path of [`${EXPLORER}/package.json`, `${EXPLORER}/dist/browser/openapi-explorer.min.js`]) cpSync(path, join(app, path));
 const { name, version, license } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, string>;

@@ -8,13 +8,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { registriesOf } from '../src/exec/models/download/registries.ts';
 import { takenSchema } from '../src/exec/models/manifest.ts';
 import { pullModel } from '../src/exec/models/pull.ts';
 
 const MANIFEST = 'images/ai-cuda/packages.yaml';
 const CACHE = join(process.cwd(), '.cache/cuda');
-/** pip's default, and the variable by which pip is told another. */
-const INDEX = process.env['PIP_INDEX_URL'] ?? 'https://pypi.org/simple';
 /** A gigabyte and a half is downloaded, ms. */
 const LONGEST_MS = 60 * 60_000;
 /** The folder of a file in the image's context, by its name. */
@@ -40,7 +39,7 @@ for (const name of readdirSync(CACHE)) if (name !== id && name !== '.downloads')
 if (!existsSync(join(CACHE, id))) {
   const bytes = packages.reduce((sum, each) => sum + each.bytes, 0);
   console.log(`  libraries for GPUs from PyPI: ${(bytes / 1e9).toFixed(1)} GB`);
-  await pullModel({ id, packages, files }, CACHE, { index: INDEX.replace(/\/$/, '') }, AbortSignal.timeout(LONGEST_MS));
+  await pullModel({ id, packages, files }, CACHE, { registries: registriesOf(process.env) }, AbortSignal.timeout(LONGEST_MS));
 }
 
 rmSync(into, { recursive: true, force: true });

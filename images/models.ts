@@ -6,7 +6,7 @@
  */
 import { appendFileSync, cpSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { modelsOf } from '../src/catalog/engine.ts';
+import { modelsUsedBy } from '../src/catalog/engine.ts';
 import { engines } from '../src/catalog/engines.gen.ts';
 import { copyOnnxRuntime, ONNX_RUNTIME } from '../src/exec/confine/stage.ts';
 import { modelsIn } from '../src/exec/models/installed.ts';
@@ -21,7 +21,7 @@ if (unknown !== undefined) throw new Error(`there is no model "${unknown}"; ther
 const used = new Map<string, Set<string>>();
 for (const engine of engines)
   for (const toolchain of engine.toolchains)
-    for (const model of modelsOf(engine)) used.getOrInsertComputed(toolchain, () => new Set()).add(model);
+    for (const model of modelsUsedBy(engine)) used.getOrInsertComputed(toolchain, () => new Set()).add(model);
 
 for (const [toolchain, ids] of used) {
   const folder = join(into, toolchain);

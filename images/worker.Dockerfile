@@ -28,6 +28,7 @@ CMD ["worker"]
 ARG VERSION=0.0.0
 ARG REVISION=unknown
 ARG CREATED=unknown
+ENV FILEMILL_COMMIT=${REVISION}
 LABEL org.opencontainers.image.title="filemill ${TOOLCHAIN}" \
       org.opencontainers.image.description="The filemill worker of the toolchain ${TOOLCHAIN}" \
       org.opencontainers.image.version="${VERSION}" \

@@ -103,6 +103,8 @@ static const struct {
 	{ "nproc", .number = &opt.tasks, .most = INT_MAX }, /* processes and threads of the tree */
 	{ "nofile", .number = &opt.open_files, .most = INT_MAX }, /* descriptors of each process */
 	{ "wall", .number = &opt.wall_ms, .most = LARGEST }, /* ms, 0 for no end */
+	/* how far behind others it comes at the processor, sched(7) */
+	{ "nice", .number = &opt.nice, .most = 19 },
 	{ "report", .number = &opt.report_fd, .least = 3, .most = INT_MAX }, /* for lines of JSON */
 	/* do not start unless this is our parent */
 	{ "parent", .number = &opt.parent, .most = INT_MAX },
@@ -193,6 +195,9 @@ static _Noreturn void exec_confined(char **program, pid_t supervisor, int abi, i
 	drop_privileges();
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != supervisor) _exit(EXIT_NOT_CONFINED);
 	umask(077);
+	errno = 0;
+	/* Beside what the server has itself: -1 may be the new value. */
+	if (opt.nice && nice((int)opt.nice) == -1 && errno) fail(errno, "cannot come behind others");
 	if (setsid() < 0 || (opt.cwd.count && chdir(opt.cwd.at[opt.cwd.count - 1])))
 		fail(errno, "cannot enter its folder");
 	set_rlimits();

@@ -35,7 +35,7 @@ struct values {
 struct options {
 	struct values writable, readable, devices, environment, cwd, toolchains, cgroups;
 	int unix_sockets, without_landlock, check, record, fork_server;
-	uint64_t uid, data, memory, disk, cpu_s, file_size, tasks, open_files, wall_ms;
+	uint64_t uid, data, memory, disk, cpu_s, file_size, tasks, open_files, wall_ms, nice;
 	uint64_t report_fd, landlock_abi, parent, tcp_port;
 };
 extern struct options opt;
@@ -152,6 +152,8 @@ struct usage {
 extern struct usage usage;
 void prepare_usage(void);
 void sample_usage(pid_t group);
+/* Whether nothing of the tree has run since the last sample, and for a while before it. */
+int is_at_rest(pid_t group);
 int is_zombie(pid_t pid);
 /* Processor time of all that was reaped. */
 uint64_t reaped_cpu_ms(void);

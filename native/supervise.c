@@ -27,6 +27,8 @@ enum {
 	SAMPLE_MS = 100,       /* Between two samples of the usage. */
 	SAMPLE_SOON_MS = 20,   /* From half of the memory on. */
 	KILL_TIMEOUT_MS = 5000,
+	LOOK_MS = 250,         /* Between two looks at a tree in a cgroup that does nothing. */
+	REST_MS = 5000,        /* Between two samples of a tree that does nothing. */
 	SPARED_MS = 1000, /* A tree still above the limit after this is so by its fork server. */
 };
 
@@ -144,6 +146,13 @@ const char *supervise(pid_t leader, int listener_pipe, const sigset_t *while_wai
 			watched = listener = number;
 		if (now_ms() >= end) return "time";
 		if (now_ms() < next) continue;
+		int soon = !opt.cgroups.count && usage.memory > opt.memory / 2;
+		int is_due = soon || spared != NONE || now_ms() >= usage.sampled_at + REST_MS;
+		if (!is_due && is_at_rest(leader)) {
+			/* A cgroup keeps its memory meanwhile. */
+			next = now_ms() + (opt.cgroups.count ? LOOK_MS : SAMPLE_MS);
+			continue;
+		}
 		sample_usage(leader);
 		/* What was killed may take a moment to give back its memory. */
 		if (!(why = exceeded_limit(leader)))
@@ -155,7 +164,7 @@ const char *supervise(pid_t leader, int listener_pipe, const sigset_t *while_wai
 			spared = MIN(spared, now_ms());
 			cgroup_forgive();
 		}
-		int soon = !opt.cgroups.count && usage.memory > opt.memory / 2;
+		soon = !opt.cgroups.count && usage.memory > opt.memory / 2;
 		next = now_ms() + (soon ? SAMPLE_SOON_MS : SAMPLE_MS);
 	}
 }

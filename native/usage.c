@@ -26,6 +26,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -45,11 +46,29 @@ enum {
 	DESCRIPTOR_BYTES = 1024,
 	MAPPING_BYTES = 512,
 	WATCH_BYTES = 256,
+	MOST_MEMBERS = 256,          /* A larger tree is never taken to rest. */
+	LITTLE_NS = 5000000,         /* A memory is filled by some 10 GB in a second. */
+	/* By then descriptors, mappings and folders were looked at since it last ran. */
+	REST_MS = 2 * LONGEST_MS,
+	MOST_BEGUN = 4096, /* Of the system between two looks: more are as good as one of the tree. */
 	STATUS_BYTES = 64 * 1024,    /* /proc/[pid]/status of a user of some 5,000 groups. */
 };
 
 struct usage usage = { .tasks = 1 };
 static DIR *processes;
+
+/*
+ * The tree as the last sample found it, with the processor time of each of its processes, ns. What
+ * has not run since has taken nothing: it takes processor time to fork, to map and to write.
+ */
+static struct {
+	int count, is_whole; /* Whole: there was room for all. */
+	clockid_t clock[MOST_MEMBERS];
+	uint64_t ran[MOST_MEMBERS];
+	/* Process of the system before the sample, and at the last look; 0: not known. */
+	uint64_t newest, newest_seen;
+	uint64_t moved_at; /* When it was last known to have run, or to have other processes. */
+} members;
 static uint64_t socket_bytes = USUAL_SOCKET, pipe_bytes = PIPE_PAGES * 4096;
 
 /* As last sampled; the two cost more than the others, and are sampled less often. */
@@ -312,6 +331,78 @@ static uint64_t pause_after(uint64_t took_ms)
 	return MIN(LONGEST_MS, MAX(SHORTEST_MS, SHARE * took_ms));
 }
 
+/* ---- whether it runs ---- */
+
+/* Processor time of all its threads, as exact as the kernel knows it; NONE: it has ended. */
+static uint64_t time_run(clockid_t clock)
+{
+	struct timespec ran;
+	if (clock_gettime(clock, &ran)) return NONE;
+	return (uint64_t)ran.tv_sec * 1000000000 + (uint64_t)ran.tv_nsec;
+}
+
+/* The number of the last process or thread that began anywhere (proc(5), loadavg). */
+static uint64_t newest_process(void)
+{
+	char text[128];
+	if (read_file(dirfd(processes), "loadavg", text, sizeof text) <= 0) return 0;
+	const char *last = strrchr(text, ' ');
+	return last ? strtoull(last, NULL, 10) : 0;
+}
+
+/* Whether a process or thread of the tree has begun after that number; a machine starts others. */
+static int has_begun(pid_t group, uint64_t after, uint64_t newest)
+{
+	if (!after || newest < after || newest - after > MOST_BEGUN) return 1;
+	for (uint64_t pid = after + 1; pid <= newest; pid++)
+		if (getpgid((pid_t)pid) == group) return 1;
+	return 0;
+}
+
+/*
+ * Whether it has run, or has other processes, so that a sample is due. A browser's timers are no
+ * reason: what runs so little and starts nothing cannot take much.
+ */
+static int has_moved(pid_t group, uint64_t ran, uint64_t newest)
+{
+	return ran > LITTLE_NS || (ran && has_begun(group, members.newest, newest));
+}
+
+/* Returns what it has run since the last sample, NONE where it was not part of that, or ended. */
+static uint64_t note_member(pid_t pid, int at)
+{
+	clockid_t clock = 0;
+	if (at >= MOST_MEMBERS || clock_getcpuclockid(pid, &clock)) {
+		members.is_whole = 0;
+		return NONE;
+	}
+	uint64_t ran = time_run(clock), before = members.ran[at];
+	int is_known = at < members.count && members.clock[at] == clock && before <= ran;
+	members.clock[at] = clock;
+	members.ran[at] = ran;
+	return is_known ? ran - before : NONE;
+}
+
+/*
+ * A process that was forked while /proc was read is missing from that sample, and newer than what
+ * was noted before it: the tree has moved, and several samples in a row have to agree on rest.
+ */
+int is_at_rest(pid_t group)
+{
+	uint64_t ran = 0;
+	if (!members.is_whole || now_ms() < members.moved_at + REST_MS) return 0;
+	for (int at = 0; at < members.count; at++) {
+		uint64_t now = time_run(members.clock[at]);
+		if (now == NONE || now < members.ran[at]) return 0;
+		ran += now - members.ran[at];
+	}
+	uint64_t newest = ran ? newest_process() : 0;
+	if (ran && has_moved(group, ran, newest)) return 0;
+	/* One that is about to begin has its number already: each is looked for twice. */
+	if (ran) members.newest = members.newest_seen, members.newest_seen = newest;
+	return 1;
+}
+
 /* setsid and setpgid are refused, so the tree is one process group. */
 void sample_usage(pid_t group)
 {
@@ -324,13 +415,22 @@ void sample_usage(pid_t group)
 	if (at_descriptors) descriptors.memory = descriptors.unlinked = 0, descriptors.watches = 0;
 	if (at_mappings) mappings.unlinked = 0, mappings.count = 0;
 	rewinddir(processes);
+	members.is_whole = 1;
+	uint64_t newest = newest_process(), ran = 0;
+	int count = 0;
 	for (struct dirent *entry; (entry = readdir(processes));) {
 		char process[48] = "";
 		pid_t pid = atoi(entry->d_name);
 		if (pid <= 0 || getpgid(pid) != group) continue;
+		uint64_t has_run = note_member(pid, count++);
+		ran = has_run == NONE ? NONE / 2 : MIN(ran + has_run, NONE / 2);
 		ticks += sample_process(pid, process, sizeof process);
 		if (at_descriptors && *process) sample_descriptors(process);
 	}
+	if (count != members.count || has_moved(group, ran, newest_process()))
+		members.moved_at = now_ms();
+	members.count = MIN(count, MOST_MEMBERS);
+	members.newest = members.newest_seen = newest;
 	uint64_t now = now_ms();
 	if (at_descriptors) descriptors.next = now + pause_after(now - started);
 	if (at_mappings) {

@@ -1,15 +1,17 @@
-/** What in compose.yaml follows from the toolchains: a worker for each, its NATS user with just the rights that it needs, and their passwords. */
+/** What in compose.cluster.yaml follows from the toolchains: a worker for each, its NATS user with just the rights that it needs, and their passwords. */
 
 import { readFileSync } from 'node:fs';
 import { toolchains, toolchainTable } from '../src/contracts/toolchains.ts';
 import { apiPermissions, type Permissions, workerPermissions } from '../src/nats/permissions.ts';
 
-/** @returns compose.yaml as it should be @throws where it has lost the place of a part */
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+
+/** @returns compose.cluster.yaml as it should be @throws where it has lost the place of a part */
 export function composeFile(): string {
-  const text = readFileSync('compose.yaml', 'utf8');
+  const text = readFileSync('compose.cluster.yaml', 'utf8');
   const passwords = `#   users="${['api', ...toolchains].join(' ').toUpperCase()}"`;
   const named = text.replace(/^# {3}users=".*"$/m, passwords);
-  if (!named.includes(passwords)) throw new Error('compose.yaml has lost the line users="…" of its first comment');
+  if (!named.includes(passwords)) throw new Error('compose.cluster.yaml has lost the line users="…" of its first comment');
   const users = [userOf('api', apiPermissions), ...toolchains.map((pool) => userOf(pool, workerPermissions(pool)))];
   const workers = toolchainTable.map(serviceOf).join('\n').split('\n');
   const authorization = ['authorization {', '  users: [', ...users.map((line) => `    ${line}`), '  ]', '}'];
@@ -21,7 +23,7 @@ export function composeFile(): string {
 function filled(text: string, source: string, last: string, lines: readonly string[]): string {
   const [first, end] = [`# ${source} by \`make generate\`: do not edit.\n`, `# ${last}\n`];
   const [from, to] = [text.indexOf(first), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`compose.yaml has no place between "${first.trim()}" and "${end.trim()}"`);
+  if (from < 0 || to < from) throw new Error(`compose.cluster.yaml has no place between "${first.trim()}" and "${end.trim()}"`);
   const indent = text.slice(text.lastIndexOf('\n', from) + 1, from);
   const content = lines.map((line) => (line === '' ? '\n' : `${indent}${line}\n`)).join('');
   return `${text.slice(0, from)}${first}${content}${indent}${text.slice(to)}`;
@@ -38,7 +40,7 @@ const EGRESS = `
 
 const serviceOf = ({ name, image, reaches }: (typeof toolchainTable)[number]): string => `${name}:
   <<: *worker
-  image: ${image}:\${FILEMILL_VERSION:-0.1.0}
+  image: ${image}:\${FILEMILL_VERSION:-${version}}
   command: [filemill, worker]
   environment:
     <<: *worker-environment

@@ -15,6 +15,7 @@ import { chartFiles, installFile } from './chart.ts';
 import { composeFile } from './compose.ts';
 import { crdFiles } from './crds.ts';
 import { resourcePage } from './resource-page.ts';
+import { searchFiles } from './search-words.ts';
 
 const stale: string[] = [];
 const isNew = write({
@@ -33,9 +34,10 @@ function writeDerived(): void {
     'docs/openapi.json': apiDocument(),
     'docs/resources.md': resourcePage(),
     'man/filemill.1': manPage(),
-    'compose.yaml': composeFile(),
+    'compose.cluster.yaml': composeFile(),
     ...admissionFile(),
     ...crdFiles(),
+    ...searchFiles(),
   });
   // The chart has a copy of the policies and the definitions.
   write(chartFiles());

@@ -19,6 +19,7 @@ const BUILDERS: ReadonlyMap<string, string> = new Map([
     'api/http/methods.ts',
     'of the paths of our own routes, quoted; a parameter stands for one path segment, so nothing can be read in two ways',
   ],
+  ['cli/support/redact.ts', 'of the names that settings and machine have, each escaped as a whole: it repeats nothing'],
 ]);
 
 /** Half a minute of one thread for one expression, ms: a judgement that takes longer is none, and an expression without one is refused. */

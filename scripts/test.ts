@@ -1,7 +1,7 @@
 /**
  * Runs the tests and ends with what failed, what took longest, and one line that sums all: N passed, N failed.
  *
- *   test.ts            half of the files of each folder, and of long tables the rows, that a seed draws (the commit, or TEST_SEED), as test/plan.ts says
+ *   test.ts            every file, and of long tables the rows that a seed draws (the commit, or TEST_SEED), as test/plan.ts says
  *   test.ts --changed  with the same draw, the files that the changes since `main` concern
  *   test.ts --all      every test
  *   test.ts FILE …     these files, whole
@@ -10,7 +10,6 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { relative } from 'node:path';
-import { leftOut } from '../test/plan.ts';
 import { changedTests } from './changed-tests.ts';
 import { serversFor } from './test-servers.ts';
 import { record, tooOften } from './unsteady.ts';
@@ -66,12 +65,8 @@ const args = onlyChanged ? changedTests() : named;
 const seed = named.length > 0 || options.includes('--all') ? '' : process.env['TEST_SEED'] || commit();
 if (onlyChanged) console.log(`tests: the changes since main concern ${args.length} files${args.map((file) => `\n  ${file}`).join('')}`);
 if (onlyChanged && args.length === 0) done(0, 0);
-// A few files that the changes concern run all.
-const undrawn = seed === '' || onlyChanged ? [] : leftOut(globSync('test/{cluster,integration}/**/*.test.ts'), seed);
 if (seed !== '')
-  console.log(
-    `tests: of each folder of test/integration and of test/cluster half of the files, of long tables at least one row of each group, by TEST_SEED=${seed}; make test-all runs all`,
-  );
+  console.log(`tests: every file, and of long tables at least one row of each group, by TEST_SEED=${seed}; make test-all runs all`);
 mkdirSync('.cache', { recursive: true });
 rmSync(CPU_TIMES, { force: true });
 // Those of all files were built before this began.
@@ -103,14 +98,7 @@ function commit(): string {
 /** @param lane which of the runs beside each other it is: their servers take other ports @param by the seed of a draw, `''`: every test @returns undefined where Vitest wrote no report: it could not start, or ran out of time */
 async function runTests(report: string, more: readonly string[], { lane = 0, by = seed } = {}): Promise<Report | undefined> {
   rmSync(report, { force: true });
-  const command = [
-    'run',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${report}`,
-    ...undrawn.map((path) => `--exclude=${path}`),
-    ...more,
-  ];
+  const command = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...more];
   const env = { ...process.env, TEST_LANE: String(lane), TEST_SEED: by, TEST_CPU: CPU_TIMES };
   const child = spawn('node_modules/.bin/vitest', command, { stdio: 'inherit', timeout: remainingMs(), env });
   const [status] = await once(child, 'close').catch(() => [1]);

@@ -21,7 +21,7 @@ export function tooOften(list: readonly Unsteady[], now: Date): readonly string[
   const recent = list.filter(({ day }) => now.getTime() - Date.parse(day) < WEEK_MS);
   return [...Map.groupBy(recent, ({ file }) => file)]
     .filter(([, lines]) => lines.length > 1)
-    .map(([file, lines]) => `${file} had to be run again ${lines.length} times in a week: mend it, and take its lines out of ${LIST}`);
+    .map(([file, lines]) => `${file} had to be run again ${lines.length} times in a week: fix it, and take its lines out of ${LIST}`);
 }
 
 /** Adds files to the list. @returns the whole list */

@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { parse } from 'yaml';
+import { parse, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { outputSettings } from './api/outputs/settings.ts';
 import { webSettings } from './api/page/settings.ts';
 import { apiSettings, secretSettings } from './api/settings.ts';
 import { controllerSettings } from './controller/settings.ts';
@@ -15,12 +16,14 @@ import { poolSettings } from './pools/settings.ts';
 import { logSettings } from './telemetry/log.ts';
 import { upkeepSettings } from './upkeep/settings.ts';
 import { uploadSettings } from './uploads/settings.ts';
+import { webhookSettings } from './webhooks/settings.ts';
 import { workerSettings } from './worker/settings.ts';
 
 export const configSchema = z.strictObject({
   dataDir: z.string().min(1).default('data').describe('Folder of the embedded store: jobs, queue and files'),
   api: apiSettings.prefault({}),
   web: webSettings.prefault({}),
+  output: outputSettings.prefault({}),
   secret: secretSettings.prefault({}),
   worker: workerSettings(availableParallelism()).prefault({}),
   controller: controllerSettings.prefault({}),
@@ -33,6 +36,7 @@ export const configSchema = z.strictObject({
   limits: limitSettings.prefault({}),
   upkeep: upkeepSettings.prefault({}),
   uploads: uploadSettings.prefault({}),
+  webhooks: webhookSettings.prefault({}),
   log: logSettings.prefault({}),
 });
 export type Config = Readonly<z.infer<typeof configSchema>>;
@@ -96,6 +100,32 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   return Object.freeze({ ...read.data, dataDir: resolve(read.data.dataDir) });
 }
 
+/** What the file and the variables say, a tree for each, checked by nothing: of a file that is no YAML, what can be read of it. */
+export function givenSettings(environment: Readonly<Record<string, string | undefined>>): readonly unknown[] {
+  const { CONFIG_FILE: path = '', SETTINGS: inline = '' } = environment;
+  const loose = (text: string): unknown => {
+    try {
+      return parseDocument(text).toJS();
+    } catch {
+      return text.split(/[\s"',[\]{}]+/);
+    }
+  };
+  let file = '';
+  try {
+    if (path !== '') file = readFileSync(path, 'utf8');
+  } catch {
+    // It says nothing.
+  }
+  const variables: Tree = {};
+  for (const [variable, at] of Object.entries(VARIABLES))
+    put(
+      variables,
+      at,
+      environment[variable]?.split(',').map((item) => item.trim()),
+    );
+  return [loose(file), loose(inline), variables];
+}
+
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(mistakes: readonly string[]) {
@@ -106,6 +136,9 @@ export class ConfigError extends Error {
 }
 
 type Tree = { [name: string]: unknown };
+
+/** YAML that is no configuration. Aliases, by which a few lines would stand for millions, are refused. @throws an Error */
+export const readYaml = (text: string): unknown => parse(text, { maxAliasCount: 0 });
 
 function readFile(path: string | undefined, mistakes: string[]): Tree {
   if (path === undefined || path === '') return {};
@@ -164,9 +197,12 @@ function describe(issue: z.core.$ZodIssue, settings: Tree): string[] {
     return issue.keys.map((key) => `${named([...path, key])}: there is no such setting; ${path.join('.') || 'the file'} accepts ${has}`);
   }
   const found = valueAt(path, settings);
-  const shown = path.some((part) => SECRET.has(part)) ? '(hidden)' : JSON.stringify(found);
+  const shown = path.some((part) => SECRET.has(part)) ? '(hidden)' : JSON.stringify(found, withoutSecrets);
   return [`${named(path)}: received ${shown}; expected ${issue.code === 'custom' ? issue.message : (allowed(rule) ?? issue.message)}`];
 }
+
+/** For a group of settings that is shown whole. */
+const withoutSecrets = (name: string, value: unknown): unknown => (SECRET.has(name) ? '(hidden)' : value);
 
 /** For a list with one entry, such as a key, that entry is the setting. */
 function withoutOnlyIndex(path: readonly string[], settings: Tree): readonly string[] {

@@ -70,6 +70,7 @@ const REASONS = {
   url_refused: 'The file could not be fetched from its URL.',
   file_too_large: 'The file is larger than this service accepts.',
   output_invalid: 'The conversion program produced no usable output.',
+  property_lost: 'The result does not have what the source has and this conversion keeps, so it is not delivered.',
   page_unreachable: 'The page could not be loaded: its server cannot be reached, answers with an error, or has no public address.',
   cancelled: 'The job was cancelled.',
   internal: 'Something went wrong on our side while converting.',

@@ -1,12 +1,12 @@
 /** `filemill <role>`: reads the configuration, starts the role, and ends it in good order. `filemill <command>`: see cli/. */
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isFileCommand, runFileCommand } from './cli/files.ts';
 import { print, tell } from './cli/print.ts';
 import { HELP, helpOf, overview } from './cli/usage.ts';
 import { printable } from './printable.ts';
 import { CannotStart } from './roles/process/cannot-start.ts';
+import { commitOf, versionAt, versionWith } from './roles/process/program.ts';
 import type { Running } from './roles/process/running.ts';
 
 /** Loaded one by one: a worker need not wait for what only the controller imports. */
@@ -22,6 +22,10 @@ type Command = (args: readonly string[], checkout: string) => Promise<string | u
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'nats-users': async () => (await import('./cli/nats-users.ts')).natsUsers,
   limits: async () => (await import('./cli/limits.ts')).limits,
+  doctor: async () => (await import('./cli/doctor/doctor.ts')).doctor,
+  'support-bundle': async () => (await import('./cli/support/bundle.ts')).supportBundle,
+  backup: async () => (await import('./cli/data/backup.ts')).backUp,
+  restore: async () => (await import('./cli/data/backup.ts')).restore,
   mcp: async () => (await import('./cli/mcp.ts')).mcp,
   models: async () => (await import('./cli/models.ts')).manageModels,
 };
@@ -29,7 +33,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 const LAST_RESORT_MS = 1_800;
 
 const checkout = dirname(import.meta.dirname);
-const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string };
+const version = versionAt(checkout);
 
 async function main(): Promise<void> {
   const [first, ...rest] = process.argv.slice(2);
@@ -44,7 +48,10 @@ async function main(): Promise<void> {
     return;
   }
   if (first !== undefined && Object.hasOwn(COMMANDS, first)) {
-    const printed = await (await COMMANDS[first]?.())?.(rest, checkout);
+    const printed = await (await COMMANDS[first]?.())?.(rest, checkout).catch((error: unknown) => {
+      if (error instanceof CannotStart) end(1, `filemill ${first}: ${error.message}`);
+      throw error;
+    });
     if (printed !== undefined) print(printed);
     return;
   }
@@ -102,7 +109,7 @@ async function main(): Promise<void> {
 
 /** @returns what to print where help or the version is asked for */
 async function helpAsked(first: string | undefined, rest: readonly string[]): Promise<string | undefined> {
-  if (first === '--version' || first === '-v') return version;
+  if (first === '--version' || first === '-v') return versionWith(version, commitOf(checkout));
   const isHelp = (word: string | undefined) => word === '--help' || word === '-h';
   if (first !== 'help' && !isHelp(first) && !rest.some(isHelp)) return undefined;
   if (first === 'help' && rest[0] === '--man') return (await import('./cli/man.ts')).manPage().trimEnd();
@@ -114,8 +121,20 @@ async function helpAsked(first: string | undefined, rest: readonly string[]): Pr
 
 /** Loaded only where a command is mistyped. */
 async function nearCommand(name: string): Promise<string> {
-  const [{ meantWord }, { FILE_COMMANDS }] = await Promise.all([import('./cli/files/meaning/meant.ts'), import('./cli/usage.ts')]);
-  return meantWord(name, [...Object.keys(FILE_COMMANDS), ...Object.keys(HELP), 'help']) || '; filemill help lists them';
+  const [{ meantWord }, { FILE_COMMANDS }, { tools }] = await Promise.all([
+    import('./cli/files/meaning/meant.ts'),
+    import('./cli/usage.ts'),
+    import('./catalog/tools.ts'),
+  ]);
+  return (
+    meantWord(name, [...Object.keys(FILE_COMMANDS), ...Object.keys(HELP), 'help']) ||
+    meantWord(
+      name,
+      tools.map(({ slug }) => slug),
+      (slug) => `tool ${slug}`,
+    ) ||
+    '; filemill help lists them'
+  );
 }
 
 /** @throws ConfigError */

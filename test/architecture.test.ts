@@ -13,7 +13,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['cli'],
   ['roles'],
   ['config'],
-  ['api', 'controller', 'worker', 'upkeep', 'bridge'],
+  ['api', 'controller', 'worker', 'upkeep', 'webhooks', 'bridge'],
   ['jobs', 'queue', 'signals', 'pools', 'objects', 'uploads', 'limits', 'fetch', 'exec', 'judge', 'kube', 'telemetry'],
   ['nats', 'sqlite'],
   ['catalog'],
@@ -24,13 +24,13 @@ const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
   api: [
     ['server'],
     ['mcp', 'submissions'],
-    ['batches', 'convert', 'plain', 'tools', 'uploads', 'formats', 'health', 'openapi'],
+    ['batches', 'convert', 'plain', 'recipes', 'tools', 'uploads', 'formats', 'health', 'openapi', 'webhooks'],
     ['submit', 'outputs', 'page'],
     ['jobs'],
     ['admission', 'intake'],
     ['http'],
     ['deps'],
-    ['settings'],
+    ['page-files', 'settings'],
   ],
   'api/mcp': [['routes'], ['surface'], ['calls'], ['tools'], ['protocol'], ['settings']],
   'api/openapi': [['route', 'entry'], ['document'], ['paths'], ['refusals', 'form'], ['headers', 'schemas'], ['shape']],
@@ -45,10 +45,12 @@ const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['settings'],
   ],
   'worker/conversion': [
+    ['recipes'],
     ['job-handler'],
     ['receipt'],
     ['output', 'run-tool'],
     ['convert', 'run-trial'],
+    ['measure'],
     ['run-hop'],
     ['judge', 'password', 'run-step'],
   ],
@@ -64,7 +66,7 @@ const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['observation', 'objects'],
   ],
   catalog: [
-    ['live'],
+    ['live', 'recipes'],
     ['catalog'],
     ['tools'],
     ['tool-families'],
@@ -93,6 +95,7 @@ const WIDE: Readonly<Record<string, RegExp>> = {
   'prom-client': /^telemetry\//,
   // A confined program can import nothing of the service.
   parse5: /^exec\/programs\/documents\/mail\//,
+  'apache-arrow': /^exec\/programs\/data\/columns/,
   'ical.js': /^exec\/programs\/data\/pim\//,
   yaml: /^(config\.ts$|exec\/models\/manifest\.ts$|exec\/programs\/)/,
 };
@@ -103,18 +106,6 @@ const FAMILIES: Readonly<Record<string, RegExp>> = {
   engine: /^catalog\/engines\//,
   tool: /^catalog\/tools\//,
   tools: /^catalog\/tools(\.gen)?\.ts$/,
-  // What an engine's program says, by engine.
-  explain: /^catalog\/engines\/\w+\/\w+\/explain\.ts$/,
-  // One store for each technology.
-  openBatches: /^jobs\/\w+\//,
-  openIdempotency: /^jobs\/\w+\//,
-  openJobs: /^jobs\/\w+\//,
-  openLimits: /^limits\/(nats|sqlite)\.ts$/,
-  openQueue: /^queue\/(nats\/queue|sqlite)\.ts$/,
-  openUploads: /^uploads\/(nats|sqlite)\.ts$/,
-  // One for each resource.
-  reconcile: /^controller\/[\w-]+\/reconcile\.ts$/,
-  ReconcileDeps: /^controller\/[\w-]+\/reconcile\.ts$/,
 };
 
 interface Import {

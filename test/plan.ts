@@ -14,69 +14,87 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/unit/project/linear.test.ts': 4,
   'test/conformance': 'whole',
   'test/cluster': 'whole',
-  'test/formats': 16,
+  'test/formats': 24,
   'test/integration': 'whole',
+  // A group for each property, so that each is in every run.
+  'test/integration/fidelity/matrix.test.ts': 12,
 
   // Files made to do harm: each is a row of a table, and what must hold after each is the same.
-  'test/integration/hostile/archives.test.ts': 4,
+  'test/integration/hostile/archives.test.ts': 6,
   'test/integration/hostile/fonts.test.ts': 3,
-  'test/integration/hostile/images.test.ts': 24,
-  'test/integration/hostile/media.test.ts': 10,
-  'test/integration/hostile/models.test.ts': 10,
-  'test/integration/hostile/names.test.ts': 8,
-  'test/integration/hostile/office.test.ts': 48,
-  'test/integration/hostile/pdf.test.ts': 24,
-  'test/integration/exec/confine.test.ts': 6,
+  'test/integration/hostile/growth.test.ts': 6,
+  'test/integration/hostile/growth-fonts.test.ts': 6,
+  'test/integration/hostile/growth-models.test.ts': 7,
+  'test/integration/hostile/growth-pdf.test.ts': 8,
+  'test/integration/hostile/growth-pictures.test.ts': 6,
+  'test/integration/hostile/growth-sound.test.ts': 6,
+  'test/integration/hostile/images.test.ts': 36,
+  'test/integration/hostile/media.test.ts': 16,
+  'test/integration/hostile/models.test.ts': 16,
+  'test/integration/hostile/names.test.ts': 16,
+  'test/integration/hostile/office.test.ts': 96,
+  'test/integration/hostile/pdf.test.ts': 48,
+  'test/integration/exec/confine.test.ts': 12,
 
   // Each option with each format that it concerns; each real file.
-  'test/integration/exec/residents.test.ts': 4,
-  'test/integration/catalog/animations.test.ts': 4,
-  'test/integration/catalog/charsets.test.ts': 6,
-  'test/integration/catalog/photoshop.test.ts': 3,
-  'test/integration/catalog/models.test.ts': 3,
-  'test/integration/catalog/options-images.test.ts': 12,
-  'test/integration/catalog/options-pages.test.ts': 5,
-  'test/integration/catalog/options-sound.test.ts': 6,
-  'test/integration/catalog/pdfa.test.ts': 4,
-  'test/integration/catalog/rare-tiffs.test.ts': 12,
-  'test/integration/catalog/real-files.test.ts': 4,
-  'test/integration/catalog/real-recordings.test.ts': 5,
-  'test/integration/catalog/tools-images.test.ts': 5,
-  'test/integration/catalog/tools-photos.test.ts': 4,
-  'test/integration/catalog/tools-recordings.test.ts': 2,
-  'test/integration/cli/local.test.ts': 3,
-  'test/integration/page/brush.test.ts': 6,
-  'test/integration/page/page.test.ts': 6,
-  'test/integration/catalog/tools-media.test.ts': 8,
-  'test/integration/catalog/tools-pdf.test.ts': 8,
-  'test/integration/catalog/webpage.test.ts': 3,
+  'test/integration/exec/residents.test.ts': 6,
+  'test/integration/catalog/animations.test.ts': 8,
+  'test/integration/catalog/charsets.test.ts': 12,
+  'test/integration/catalog/cut-recordings.test.ts': 10,
+  'test/integration/catalog/film-frames.test.ts': 8,
+  'test/integration/catalog/large-pictures.test.ts': 5,
+  'test/integration/catalog/photoshop.test.ts': 6,
+  'test/integration/catalog/models.test.ts': 6,
+  'test/integration/catalog/options-images.test.ts': 24,
+  'test/integration/catalog/options-pages.test.ts': 10,
+  'test/integration/catalog/options-sound.test.ts': 12,
+  'test/integration/catalog/pdfa.test.ts': 8,
+  'test/integration/catalog/pictures-kept.test.ts': 8,
+  'test/integration/catalog/rare-tiffs.test.ts': 24,
+  'test/integration/catalog/real-files.test.ts': 10,
+  'test/integration/catalog/real-recordings.test.ts': 12,
+  'test/integration/catalog/sound-kept.test.ts': 8,
+  'test/integration/catalog/tools-images.test.ts': 10,
+  'test/integration/catalog/tools-photos.test.ts': 8,
+  'test/integration/catalog/tools-recordings.test.ts': 5,
+  'test/integration/cli/local.test.ts': 5,
+  'test/integration/page/brush.test.ts': 8,
+  'test/integration/page/page.test.ts': 10,
+  'test/integration/catalog/tools-media.test.ts': 16,
+  'test/integration/catalog/tools-pdf.test.ts': 16,
+  'test/integration/catalog/webpage.test.ts': 6,
+  'test/integration/catalog/tools-speech.test.ts': 4,
+  'test/integration/catalog/tools-backgrounds.test.ts': 4,
+  'test/integration/catalog/web-archives.test.ts': 3,
+  'test/integration/exec/fresh-process.test.ts': 3,
 
   // What a client may do, and each way in which it is refused.
-  'test/integration/api/http.test.ts': 4,
-  'test/integration/api/options.test.ts': 6,
-  'test/integration/fetch/url.test.ts': 3,
-  'test/integration/limits/limits.test.ts': 6,
+  'test/integration/api/http.test.ts': 8,
+  'test/integration/api/options.test.ts': 12,
+  'test/integration/fetch/url.test.ts': 5,
+  'test/integration/limits/limits.test.ts': 8,
   'test/integration/limits/memory-share.test.ts': 2,
-  'test/integration/mcp/calls.test.ts': 4,
-  'test/integration/mcp/clients.test.ts': 4,
-  'test/integration/mcp/limits.test.ts': 2,
-  'test/integration/service/start.test.ts': 4,
-  'test/integration/uploads/resumable.test.ts': 3,
-  'test/integration/uploads/uploads.test.ts': 4,
+  'test/integration/mcp/calls.test.ts': 8,
+  'test/integration/mcp/clients.test.ts': 8,
+  'test/integration/mcp/limits.test.ts': 3,
+  'test/integration/service/start.test.ts': 8,
+  'test/integration/uploads/resumable.test.ts': 6,
+  'test/integration/uploads/uploads.test.ts': 8,
 
   // The same promises on stores of three servers as of one, and the same refusals by each field.
-  'test/conformance/stores-nats.test.ts': 6,
-  'test/conformance/objects-s3.test.ts': 3,
+  'test/conformance/stores-nats.test.ts': 10,
+  'test/conformance/objects-s3.test.ts': 6,
   'test/conformance/objects-s3-credentials.test.ts': 2,
-  'test/conformance/objects-s3-faults.test.ts': 2,
+  'test/conformance/objects-s3-faults.test.ts': 4,
   'test/conformance/outages-nats.test.ts': 2,
-  'test/cluster/crds.test.ts': 3,
-  'test/cluster/reflector.test.ts': 2,
-  'test/cluster/rbac.test.ts': 4,
+  'test/cluster/chart-values.test.ts': 8,
+  'test/cluster/crds.test.ts': 6,
+  'test/cluster/reflector.test.ts': 3,
+  'test/cluster/rbac.test.ts': 6,
 
   // Deaths, outages and clocks under load, of which each takes long.
   'test/cluster/chart-release.test.ts': 3,
-  'test/integration/cluster/unwell.test.ts': 4,
+  'test/integration/cluster/unwell.test.ts': 7,
   'test/integration/cluster/versions.test.ts': 8,
   'test/integration/api/floods.test.ts': 8,
   'test/integration/exec/residents-http.test.ts': 8,
@@ -91,20 +109,6 @@ export const rowOf = (path: string): string | undefined =>
     .toSorted((a, b) => b.length - a.length)[0];
 
 export const shareOf = (path: string): Share => plan[rowOf(path) ?? ''] ?? 'whole';
-
-/** All files take some forty minutes on two cores: of these folders a run takes one file in so many. */
-const FILES_DRAWN = 2;
-const DRAWN = /^(test\/(?:cluster|integration\/[^/]+))\//;
-
-/** @param files all test files, from the top of the checkout @returns those that a run with this seed leaves out */
-export function leftOut(files: readonly string[], seed: string): readonly string[] {
-  const folders = Map.groupBy(files.toSorted(), (path) => DRAWN.exec(path)?.[1]);
-  return [...folders].flatMap(([folder, members]) => {
-    if (folder === undefined) return [];
-    const taken = draw(members, FILES_DRAWN, seed);
-    return members.filter((_, place) => !taken.has(place));
-  });
-}
 
 /**
  * The names that a run takes of a group, the same for the same seed.

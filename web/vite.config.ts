@@ -39,6 +39,14 @@ const inline: Plugin = {
           return '';
         },
       );
+      // What is fetched later would ask for the script that is in the document, which has no address.
+      for (const file of Object.values(bundle)) {
+        const missing = file.type === 'chunk' ? file.imports.find((name) => bundle[name] === undefined) : undefined;
+        if (missing !== undefined)
+          throw new Error(
+            `${file.fileName} imports ${missing}, which is in the document: let it import nothing that the first script does`,
+          );
+      }
       const [head = '', body = ''] = left.split(/(?=<\/head>)/);
       document.source = `${head}<style>${moved.style}</style>\n${body.replace(/(?=<\/body>)/, () => `<script type="module">${moved.script}</script>\n`)}`;
     },
@@ -47,7 +55,7 @@ const inline: Plugin = {
 
 const JSX = { jsx: { runtime: 'automatic', importSource: 'preact' } } as const;
 
-/** The first view in each language, and what a browser without JavaScript is shown, beside the document: the service puts them in. */
+/** The first view in each language, what the head says of each view, and what a browser without JavaScript is shown, beside the document: the service puts them in. */
 const firstViews: Plugin = {
   name: 'first-views',
   async generateBundle() {
@@ -56,6 +64,7 @@ const firstViews: Plugin = {
       oxc: JSX,
     });
     this.emitFile({ type: 'asset', fileName: 'first.json', source: JSON.stringify(module.firstViews) });
+    this.emitFile({ type: 'asset', fileName: 'heads.json', source: JSON.stringify(module.heads) });
     this.emitFile({ type: 'asset', fileName: 'plain.json', source: JSON.stringify(module.plainViews) });
   },
 };

@@ -23,6 +23,7 @@ import { prepareAnswers } from './http/prepared.ts';
 import { failureOf } from './http/problem.ts';
 import { hasBody, sendFailure } from './http/refuse.ts';
 import { announceRetirements } from './http/versioning.ts';
+import { answerWhatIsDurable } from './jobs/durable.ts';
 import { eventsRoute } from './jobs/events-route.ts';
 import { jobListRoute } from './jobs/list-route.ts';
 import { jobRoutes } from './jobs/route.ts';
@@ -30,12 +31,14 @@ import { mcpRoutes } from './mcp/routes.ts';
 import { entryRoutes } from './openapi/entry.ts';
 import { docsRoutes } from './openapi/route.ts';
 import { endDeleted } from './outputs/deleted.ts';
-import { outputRoute } from './outputs/route.ts';
+import { namedOutputRoute, outputRoute } from './outputs/route.ts';
 import { isForBrowser, pageRoutes } from './page/route.ts';
 import { plainRoutes } from './plain/route.ts';
+import { recipeRoutes } from './recipes/route.ts';
 import { fetchesOf } from './submit/fetches.ts';
 import { toolRoutes } from './tools/route.ts';
 import { tusAbilities, UPLOADS_PATH, uploadRoutes } from './uploads/route.ts';
+import { webhookKeysRoute } from './webhooks/keys-route.ts';
 
 /** Addresses that only programs ask for: a browser gets JSON there, too. */
 const OF_PROGRAMS = /^\/(?:api|mcp|assets)(?:[/?]|$)/i;
@@ -60,7 +63,7 @@ function checkHost({ httpVersion, headers, rawHeaders }: IncomingMessage): void 
 export function createServer(deps: ApiDeps): FastifyInstance {
   const limitsOf = (remote: string | undefined) => limitHeadersFor(deps, remote);
   const app: FastifyInstance = fastify({
-    loggerInstance: deps.log as FastifyBaseLogger,
+    loggerInstance: deps.telemetry.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: requestId,
     // The pace of bodies is limited in pace.ts: a total would cut off a slow but honest 200 MB.
@@ -70,7 +73,7 @@ export function createServer(deps: ApiDeps): FastifyInstance {
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true },
-    rewriteUrl: (raw) => withoutPrefix(raw.url ?? '/', prefixOf(deps.settings, raw), (url) => methods(url).length > 0),
+    rewriteUrl: (raw) => withoutPrefix(raw.url ?? '/', prefixOf(deps.service.settings, raw), (url) => methods(url).length > 0),
     frameworkErrors: (error, request, reply) => {
       // An address that cannot be decoded meets no hook.
       reply.headers(CORS_HEADERS).header('x-request-id', request.id);
@@ -88,21 +91,22 @@ export function createServer(deps: ApiDeps): FastifyInstance {
 
   const ended = (request: FastifyRequest, reply: FastifyReply) => {
     const route = request.routeOptions.url ?? 'none';
-    deps.metrics.requestEnded(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
+    deps.telemetry.metrics.requestEnded(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
     request.log.info({ method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   };
   app.addHook('onRequest', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
-    deps.loop.begin(route);
+    deps.telemetry.loop.begin(route);
     reply.raw.once('close', () => {
-      deps.loop.end(route);
+      deps.telemetry.loop.end(route);
       // The framework has no hook for a client that leaves before the end of its answer.
       if (!reply.raw.writableFinished) ended(request, reply);
     });
     reply.headers(CORS_HEADERS).header('x-request-id', request.id);
     checkHost(request.raw);
   });
-  answerPreflights(app, { path: UPLOADS_PATH, headers: tusAbilities(deps.settings.maxFileBytes) });
+  answerPreflights(app, { path: UPLOADS_PATH, headers: tusAbilities(deps.service.settings.maxFileBytes) });
+  answerWhatIsDurable(app, deps.jobs.durability);
   registerAdmission(app, deps);
   announceRetirements(app);
   app.addHook('onSend', async ({ raw }, reply) => {
@@ -110,7 +114,7 @@ export function createServer(deps: ApiDeps): FastifyInstance {
     if (!raw.complete && hasBody(raw)) reply.header('connection', 'close');
   });
   app.addHook('onResponse', async (request, reply) => ended(request, reply));
-  app.addHook('onClose', () => deps.judge.close());
+  app.addHook('onClose', () => deps.files.judge.close());
   const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> => {
     const allowed = methods(request.url);
     // A mistyped address: the page says so, and leads on.
@@ -133,17 +137,20 @@ export function createServer(deps: ApiDeps): FastifyInstance {
   const sends = endDeleted(app, deps);
   batchRoutes(app, deps, sends, fetches);
   const buildTools = toolRoutes(app, deps, fetches);
+  recipeRoutes(app, deps, fetches);
   uploadRoutes(app, deps);
+  webhookKeysRoute(app, deps);
   jobListRoute(app, deps);
   jobRoutes(app, deps);
   outputRoute(app, deps, sends);
+  namedOutputRoute(app, deps, sends);
   eventsRoute(app, deps);
   const buildFormats = formatsRoute(app, deps);
   limitsRoute(app, deps);
   healthRoutes(app, deps);
   const buildDocs = docsRoutes(app, deps);
   const page = pageRoutes(app, deps);
-  entryRoutes(app, deps, page.sendFirst);
+  entryRoutes(app, deps, page.sendStart);
   plainRoutes(app, deps, fetches, page.plain);
   mcpRoutes(app, deps);
   prepareAnswers(app, deps, [page.build, buildFormats, buildTools, buildDocs]);
@@ -151,6 +158,6 @@ export function createServer(deps: ApiDeps): FastifyInstance {
   holdBackBodies(app.server);
   watchConnections(app.server, limitsOf);
   answerHalfClosed(app.server);
-  closeStalled(app.server, deps.settings.stalledMs);
+  closeStalled(app.server, deps.service.settings.stalledMs);
   return app;
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { MAX_FILES } from '../catalog/bounds.ts';
 import { network } from '../limits/settings.ts';
 import { mcpSettings } from './mcp/settings.ts';
+import { recipeSettings } from './recipes/settings.ts';
 
 const MiB = 1 << 20;
 /** Timers count at most 2^31 ms. */
@@ -81,6 +82,7 @@ export const apiSettings = z.strictObject({
     })
     .prefault({}),
   mcp: mcpSettings.prefault({}),
+  recipes: recipeSettings.default({}),
 });
 export type ApiSettings = z.infer<typeof apiSettings>;
 

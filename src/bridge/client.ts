@@ -5,6 +5,7 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fidelity } from '../contracts/api/job.ts';
 import { isRecord } from '../contracts/json.ts';
 import { dataOf, parsed, ServerRefusal, serverRefusal, serverUnreachable } from './refusal.ts';
 import { askServer, type Server } from './server.ts';
@@ -19,7 +20,10 @@ export interface FinishedJob {
   readonly id: string;
   readonly warnings: readonly { readonly code: string; readonly message: string }[];
   readonly engine?: { readonly name: string; readonly version: string };
+  readonly fidelity?: Fidelity;
   readonly output?: { readonly filename: string; readonly size_bytes: number; readonly sha256: string };
+  /** The results of a recipe. */
+  readonly outputs?: readonly { readonly name: string; readonly filename: string; readonly size_bytes: number; readonly sha256: string }[];
   readonly text?: string;
 }
 
@@ -32,8 +36,8 @@ export interface RestClient {
   submit(route: string, body: object, context: ClientContext): Promise<string>;
   /** Waits for a job's end. @throws ServerRefusal why it failed */
   follow(job: string, context: ClientContext, onProgress: (fraction: number) => void): Promise<FinishedJob>;
-  /** Writes a job's output to a path where nothing is yet. */
-  download(job: FinishedJob, path: string | Buffer, context: ClientContext): Promise<void>;
+  /** Writes a job's output to a path where nothing is yet. @param name of one of several outputs, which `job.output` then is */
+  download(job: FinishedJob, path: string | Buffer, context: ClientContext, name?: string): Promise<void>;
   /** Deletes a job or an upload; what cannot be deleted expires. */
   forget(kind: 'jobs' | 'uploads', id: string): Promise<void>;
 }
@@ -182,7 +186,7 @@ export function restClient(server: Server): RestClient {
       }
     },
 
-    async download({ id, output, text }, path, context) {
+    async download({ id, output, text }, path, context, name) {
       if (text !== undefined) return pipeline(Readable.from([text]), createWriteStream(path, { flags: 'wx' }));
       if (output === undefined) throw new ServerRefusal('INTERNAL_ERROR', 'The job has no output.');
       await writeFile(path, '', { flag: 'wx' });
@@ -191,7 +195,12 @@ export function restClient(server: Server): RestClient {
         const { size: written } = await stat(path);
         if (written === output.size_bytes) return true;
         const headers = written === 0 ? {} : { range: `bytes=${written}-` };
-        const response = await send(at(`jobs/${id}/output`), { headers }, context.signal, TRANSFER_MS);
+        const response = await send(
+          at(name === undefined ? `jobs/${id}/output` : `jobs/${id}/outputs/${name}`),
+          { headers },
+          context.signal,
+          TRANSFER_MS,
+        );
         if (isLater(response)) return laterBy(response);
         if (!response.ok || response.body === null) throw await serverRefusal(server, response);
         const start = response.status === 206 ? written : 0;

@@ -18,8 +18,8 @@ export interface Folders {
   find(text: string): Promise<string | undefined>;
   /** Opens a regular file for reading. @param path absolute @throws PathRefused */
   read(path: string): Promise<OpenFile>;
-  /** Creates a new file; an existing one is never changed. @param wish a path, or a folder, which gets a file of this name @throws PathRefused */
-  create(wish: string, name: string): Promise<OpenFile>;
+  /** Creates a new file; an existing one is never changed. @param saveTo a path, or a folder, which gets a file of this name @throws PathRefused */
+  create(saveTo: string, name: string): Promise<OpenFile>;
 }
 
 export interface OpenFile {
@@ -88,8 +88,8 @@ export async function openFolders(allowed: readonly string[]): Promise<Folders> 
         throw error;
       }
     },
-    async create(wish, name) {
-      const path = pathIn(wish) ?? wish;
+    async create(saveTo, name) {
+      const path = pathIn(saveTo) ?? saveTo;
       const absolute = isAbsolute(path) ? path : join(names[0] ?? '/', path);
       const isFolder = /[\\/]$/.test(path) || (await stat(absolute).catch(() => undefined))?.isDirectory() === true;
       const folder = await inside(isFolder ? absolute : dirname(absolute));

@@ -73,8 +73,8 @@ const MOST_FILES = 20;
 
 /** @returns the result, with where it was saved, or why it was not */
 export async function saveResult(server: Server, folders: Folders, args: Fields, result: Result, signal: AbortSignal): Promise<Result> {
-  const wish = args[SAVE_TO];
-  if (typeof wish !== 'string' || wish.trim() === '' || result.isError === true) return result;
+  const saveTo = args[SAVE_TO];
+  if (typeof saveTo !== 'string' || saveTo.trim() === '' || result.isError === true) return result;
   const link = result.content?.find(({ type }) => type === 'resource_link');
   const say = (text: string, more: object = {}): Result => ({
     ...result,
@@ -87,7 +87,7 @@ export async function saveResult(server: Server, folders: Folders, args: Fields,
   // People save a file without the suffix of the service.
   const name = isRecord(output) && typeof output['save_as'] === 'string' ? output['save_as'] : String(link['name'] ?? 'file');
   try {
-    const path = await downloadTo(server, folders, link['uri'], wish.trim(), name, signal);
+    const path = await downloadTo(server, folders, link['uri'], saveTo.trim(), name, signal);
     return say(`Saved to ${path}`, { structuredContent: { ...result.structuredContent, saved_to: path } });
   } catch (error) {
     if (!(error instanceof PathRefused)) throw error;

@@ -81,16 +81,16 @@ async function* joined(head: Buffer, content: Iterable<Buffer> | AsyncIterable<B
   yield tail;
 }
 
-/** @param wish as the caller names the place @returns where it is @throws PathRefused */
+/** @param saveTo as the caller names the place @returns where it is @throws PathRefused */
 export async function downloadTo(
   server: Server,
   folders: Folders,
   url: string,
-  wish: string,
+  saveTo: string,
   name: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const { handle, path } = await folders.create(wish, name);
+  const { handle, path } = await folders.create(saveTo, name);
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]);
     const response = await askServer(server, outputIn(url), { signal: limit });

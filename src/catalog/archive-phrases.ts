@@ -11,3 +11,9 @@ export const NO_PASSWORD: readonly string[] = ['passphrase required'];
 export const DAMAGE: readonly string[] = [
   ...['bad crc', 'crc error', 'checksum', 'truncated', 'unexpected end', 'damaged', 'invalid', 'corrupt'],
 ];
+
+/** The warning about entries of one name. @param apart how many got another one */
+export const namesCollide = (apart: number): { readonly code: string; readonly message: string }[] =>
+  apart === 0
+    ? []
+    : [{ code: 'names_collide', message: `${apart} files or folders had the name of another one: each has a number in the result.` }];

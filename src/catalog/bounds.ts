@@ -10,6 +10,8 @@ export const WEBP_MAX_SIDE = 16_383;
 export const MAX_SIDE = WEBP_MAX_SIDE;
 /** Pages of a document. No selection of pages reaches further. */
 export const MAX_PAGES = 2000;
+/** Words of a page that Poppler puts into the order in which they are read, in 14 s where each is a line by itself: it takes the square of their number. */
+export const MAX_ORDERED_WORDS = 20_000;
 /** Frames of an animation, or pictures of an icon. */
 export const MAX_FRAMES = 1000;
 /** Length of a recording, s. */
@@ -24,5 +26,7 @@ export const MAX_SOUND_BYTES = 1_050_000_000;
 export const MAX_PHOTO_PIXELS = 16_000_000;
 /** Files and folders in an archive. */
 export const MAX_ENTRIES = 100_000;
+/** Files of an archive, and folders that are named before them: each name could have two thousand. */
+export const MAX_NODES = 2 * MAX_ENTRIES;
 /** Files in one request, unless a tool says otherwise or an operator sets `api.maxBatchFiles`. */
 export const MAX_FILES = 20;

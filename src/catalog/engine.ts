@@ -21,8 +21,12 @@ export interface Engine {
   readonly options: (source: string, target: string) => readonly OptionName[];
   /** Sources that it reads as UTF-8 alone: of a file in another encoding it gets a copy in UTF-8, and needs the binary `utf8`. */
   readonly readsUtf8?: ReadonlySet<string>;
+  /** The longest side of a picture that its programs open, px: a longer one is refused before they see it. */
+  readonly longestSide?: number;
   /** Inspects the input before planning, and checks bounds. */
   readonly inspect?: Inspection;
+  /** What it reads for receipts of files of these formats, whatever converts them, beyond what the judge reads. */
+  readonly measures?: Measuring;
   /**
    * Refuses options that no file could make valid, before anything is stored or queued.
    * @throws Failure `INVALID_OPTION`
@@ -37,6 +41,9 @@ export interface Engine {
 /** Ids of the models that it needs. Not every installation has them: without one, the engine is not there, and nothing is missing. */
 export const modelsOf = ({ binaries }: Pick<Engine, 'binaries'>): readonly string[] =>
   Object.values(binaries).flatMap(({ models = [] }) => models);
+/** Those, and the ones that it uses where they are installed. */
+export const modelsUsedBy = ({ binaries }: Pick<Engine, 'binaries'>): readonly string[] =>
+  Object.values(binaries).flatMap(({ models = [], helpers = [] }) => [...models, ...helpers]);
 
 export interface Binary {
   /**
@@ -61,6 +68,8 @@ export interface Binary {
    * A resident program with models ends when it is idle for some time, and before another one of the same slot starts: models are large.
    */
   readonly models?: readonly string[];
+  /** Ids of models that make its results better: passed in the same way where they are installed, and not missed where they are not. */
+  readonly helpers?: readonly string[];
   /** Further paths that it may read, besides the system's. */
   readonly reads?: readonly string[];
 }
@@ -87,9 +96,16 @@ export interface Inspection {
   readonly sources?: ReadonlySet<string>;
   /** Formats whose results are inspected in the same way, for the job's receipt. */
   readonly results?: ReadonlySet<string>;
-  readonly step: (input: string, task: Pick<Task, 'source' | 'options' | 'passwordFile'>) => ProcessStep;
+  readonly step: (input: string, task: Pick<Task, 'source' | 'target' | 'options' | 'passwordFile'>) => ProcessStep;
   /** @throws Failure `CONVERSION_FAILED` if the input exceeds a bound or is damaged */
   readonly read: (stdout: string, task: Pick<Task, 'source' | 'target' | 'options'>) => Facts;
+}
+
+export interface Measuring {
+  readonly formats: ReadonlySet<string>;
+  readonly step: (input: string) => ProcessStep;
+  /** @returns facts beside those of the judge */
+  readonly read: (stdout: string) => Facts;
 }
 
 export const isInspected = ({ sources }: Inspection, source: string): boolean => sources?.has(source) ?? true;
@@ -134,7 +150,9 @@ export interface Plan {
 export interface NextPlan {
   /** Looks at what was made. */
   readonly look: ProcessStep;
-  /** @param said its standard output @throws Failure `CONVERSION_FAILED` */
+  /** Whether `plan` gets the end of its standard error; unset: its standard output. */
+  readonly onStderr?: true;
+  /** @param said by it @throws Failure `CONVERSION_FAILED` */
   readonly plan: (said: string) => Plan;
 }
 

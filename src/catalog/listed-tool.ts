@@ -1,5 +1,6 @@
 /** What every tool says of itself, also one that cannot be called: lists, limits and MCP are made of it. */
 import type { z } from 'zod';
+import type { SearchWords } from '../contracts/search-words.ts';
 import type { OptionText } from './options/fields.ts';
 
 export type ToolFamily = 'image' | 'audio_video' | 'pdf' | 'ai';
@@ -9,6 +10,8 @@ export interface ListedTool {
   readonly slug: string;
   /** One sentence: what it does, for people and assistants. */
   readonly summary: string;
+  /** What people call what it does, beside its slug and summary. */
+  readonly search: SearchWords;
   readonly family: ToolFamily;
   /**
    * Fields besides the files, flat. Forms send text, so every schema starts from a string. A refused client reads its description as `allowed`.
@@ -63,8 +66,6 @@ export interface AbsentTool extends ListedTool {
   readonly reason: string;
 }
 
-/** The reason of tools that wait for a model that nothing here lists. */
-export const NO_MODEL = 'its model is not installed';
-/** The reason of tools that wait for one that can be installed. */
+/** The reason of tools that wait for a model. */
 export const noSuchModel = (id: string): string => `the model ${id} is not installed (filemill models pull ${id})`;
-export const isForModel = (reason: string): boolean => reason === NO_MODEL || /^the model \S+ is not installed/.test(reason);
+export const isForModel = (reason: string): boolean => /^the model \S+ is not installed/.test(reason);

@@ -2,6 +2,7 @@
 
 /** File systems allow 255 bytes, including the suffix and the extension; RFC 8187 sets no bound. */
 const MAX_BASE_BYTES = 120;
+/** Behind the name of a source, unless the operator sets another one (`output.suffix`). */
 export const SUFFIX = '-filemill';
 
 /**
@@ -9,14 +10,27 @@ export const SUFFIX = '-filemill';
  * @returns a name of at most 120 bytes plus extension; `file` if nothing is left
  */
 export function cleanName(sent: string): string {
-  const last = shortened(lastPart(sent)).normalize('NFC');
-  // C0, DEL, C1, zero-width and bidirectional controls (Unicode 16, General Category Cf), lone surrogates, and what Windows forbids.
-  const allowed = last.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}<>:"|?*]/gu, '');
-  const plain = withoutEnds(allowed);
+  const plain = withoutEnds(cleanPart(shortened(lastPart(sent)), ''));
   const base = baseName(plain);
-  const short = truncate(RESERVED.test(base) ? `_${base}` : base, MAX_BASE_BYTES) || 'file';
+  const short = truncate(asFileOfWindows(base), MAX_BASE_BYTES) || 'file';
   return `${short}${plain.slice(base.length)}`;
 }
+
+/** C0, DEL, C1, line and paragraph separators, lone surrogates: lists of files break at them, terminals obey them. */
+const CONTROLS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/gu;
+/** What has no width, or turns the direction of text (Unicode 16, General Category Cf). */
+const UNSEEN = /\p{Cf}/gu;
+/** Naming Files, Paths, and Namespaces (Windows). */
+const FORBIDDEN = /[<>:"|?*\\]/g;
+
+/** With at most 30 marks on a letter (Unicode 16, Annex 15, 13): normalizing takes the square of their number. */
+export const inStreams = (text: string): string => text.replace(/(\p{M}{30})\p{M}+/gu, '$1');
+
+/** One part of a path, or all, composed and without what misleads. @param mark stands for each control character */
+export const seenName = (part: string, mark: string): string =>
+  inStreams(part.replace(UNSEEN, '').replace(CONTROLS, mark)).normalize('NFC');
+/** One part of a path, also without what Windows forbids. @param mark stands for each such character that shows */
+export const cleanPart = (part: string, mark: string): string => seenName(part, mark).replace(FORBIDDEN, mark);
 
 const lastPart = (path: string): string => path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 
@@ -37,20 +51,27 @@ function withoutEnds(name: string): string {
 /** Names that Windows reserves for devices, with any extension (Naming Files, Paths, and Namespaces; CreateFile, "Consoles"). */
 const RESERVED = /^(?:con|conin\$|conout\$|prn|aux|nul|(?:com|lpt)[\d¹²³])\s*(?:\.|$)/i;
 
+/** The name with a mark before it where Windows would open a device. */
+export const asFileOfWindows = (name: string): string => (RESERVED.test(name) ? `_${name}` : name);
+
 /** A clean name without its extension; in `Plan 1.5 final` the dot begins none. */
 export const baseName = (name: string): string => name.replace(/(?<=.)\.[A-Za-z0-9]{1,10}$/, '');
 
-/** `photo.png` converted to `jpg` is named `photo-filemill.jpg`, and that converted to `webp` `photo-filemill.webp`: names do not grow with each step. */
-export const resultName = (sourceName: string, extension: string): string =>
-  `${truncate(nameWithoutSuffix(baseName(sourceName)), MAX_BASE_BYTES)}${SUFFIX}.${extension}`;
+/**
+ * `photo.png` converted to `jpg` is named `photo-filemill.jpg`, and that converted to `webp` `photo-filemill.webp`: names do not grow with each step.
+ * @param suffix the operator's
+ */
+export const resultName = (sourceName: string, extension: string, suffix = SUFFIX): string =>
+  `${truncate(withoutSuffix(baseName(sourceName), suffix || SUFFIX), MAX_BASE_BYTES)}${suffix}.${extension}`;
 
-/** The same without the service's suffix, as people save it: `photo.jpg`. */
-export function nameWithoutSuffix(resultName: string): string {
-  const base = baseName(resultName);
-  return base.endsWith(SUFFIX) && base.length > SUFFIX.length
-    ? `${base.slice(0, -SUFFIX.length)}${resultName.slice(base.length)}`
-    : resultName;
+/** The name that people save a result under: without the operator's suffix, and without the usual one, which it may have had before. */
+export function nameWithoutSuffix(sourceName: string, extension: string, suffix: string): string {
+  const base = [...new Set([suffix || SUFFIX, SUFFIX])].reduce(withoutSuffix, baseName(sourceName));
+  return `${truncate(base, MAX_BASE_BYTES)}.${extension}`;
 }
+
+const withoutSuffix = (base: string, suffix: string): string =>
+  base.endsWith(suffix) && base.length > suffix.length ? base.slice(0, -suffix.length) : base;
 
 /**
  * Keeps the names in one archive apart, also on file systems that ignore case or normalise Unicode: there `STRASSE`, `strasse` and `straße`
@@ -58,10 +79,10 @@ export function nameWithoutSuffix(resultName: string): string {
  * @param reserved names that are taken already @returns takes the first candidate that is free; the candidates must not end before
  */
 export function distinctNames(reserved: readonly string[] = []): (candidates: Iterable<string>) => string {
-  const taken = new Set(reserved.map(fold));
+  const taken = new Set(reserved.map(foldName));
   return (candidates) => {
     for (const name of candidates) {
-      const folded = fold(name);
+      const folded = foldName(name);
       if (taken.has(folded)) continue;
       taken.add(folded);
       return name;
@@ -71,7 +92,8 @@ export function distinctNames(reserved: readonly string[] = []): (candidates: It
 }
 
 // Lower case first: the capital sharp s has no other upper case.
-const fold = (name: string): string => name.normalize('NFKC').toLowerCase().toUpperCase().normalize('NFKC');
+export const foldName = (name: string): string =>
+  /^[ -~]*$/.test(name) ? name.toUpperCase() : inStreams(name).normalize('NFKC').toLowerCase().toUpperCase().normalize('NFKC');
 
 /** `-2`, `-3` and so on. */
 export function* numberedNames(base: string, end: string): Generator<string> {
@@ -79,7 +101,7 @@ export function* numberedNames(base: string, end: string): Generator<string> {
 }
 
 /** Cuts to at most `bytes` of UTF-8, never inside a character. */
-function truncate(text: string, bytes: number): string {
+export function truncate(text: string, bytes: number): string {
   let kept = '';
   let size = 0;
   for (const character of text) {

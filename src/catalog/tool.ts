@@ -12,6 +12,8 @@ export interface Tool extends ListedTool {
   readonly files: ToolFiles;
   /** Its only source is the URL of a web page, in the field `url`, not a file. */
   readonly takesPage?: boolean;
+  /** On the page, its fields are also set on the file itself: a rectangle that is drawn, what a brush paints over, or pages that are put in order. */
+  readonly widget?: ToolWidget;
   /** Other names of fields, as tools beside this one call them, and the field that each stands for. */
   readonly aliases?: Readonly<Record<string, string>>;
   /**
@@ -33,6 +35,8 @@ export interface Tool extends ListedTool {
   /** The result is a text, which the job shows beside its output. */
   readonly showsText?: boolean;
 }
+
+export type ToolWidget = 'crop' | 'brush' | 'pages';
 
 export const ONE_FILE: ToolFiles = { fields: ['file'], min: 1, max: 1 };
 /** The URL counts as a file. */
@@ -70,6 +74,8 @@ export interface Method {
   readonly engine: Engine;
   /** Only where the tool's field `model` names its engine: it takes long, or draws what is not there. */
   readonly onRequest?: true;
+  /** Whether it is done in time with these files; unset: always. Where `model` does not name it and it is not, the next method takes over. */
+  readonly fits?: (sources: readonly ToolSource[]) => boolean;
   /** Replaces the engine's inspection. */
   readonly inspect?: Inspection;
   readonly plan: (task: ToolTask) => Plan;

@@ -35,6 +35,7 @@ import { tool as rotateImage } from './tools/image/rotate-image.ts';
 import { tool as watermarkImage } from './tools/image/watermark-image.ts';
 import { tool as compressPdf } from './tools/pdf/compress-pdf.ts';
 import { tool as mergePdf } from './tools/pdf/merge-pdf.ts';
+import { tool as organizePdf } from './tools/pdf/organize-pdf.ts';
 import { tool as pdfPageRemover } from './tools/pdf/pdf-page-remover.ts';
 import { tool as protectPdf } from './tools/pdf/protect-pdf.ts';
 import { tool as splitPdf } from './tools/pdf/split-pdf.ts';
@@ -64,6 +65,7 @@ export const tools: readonly AnyTool[] = [
   mergeVideos,
   noiseReduction,
   ogImageResizer,
+  organizePdf,
   passportPhoto,
   pdfPageRemover,
   protectPdf,

@@ -26,7 +26,7 @@ export async function benchModels(found: readonly InstalledModel[], checkout: st
       if (typeof onGpu === 'string') refused = onGpu;
       else rows.push(measuredRow(`${model.id}/${name}`, 'cuda', onGpu, differenceOf(onCpu.values, onGpu.values)));
     }
-  if (gpus === 0) rows.push('no GPU of NVIDIA was found: only the processor was measured');
+  if (gpus === 0) rows.push('no NVIDIA GPU was found: only the processor was measured');
   if (refused !== undefined) rows.push(`a GPU was found, but ONNX Runtime cannot use it: ${refused}`);
   return rows.join('\n');
 }

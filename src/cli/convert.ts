@@ -9,13 +9,13 @@ import { type LikelyWork, UsageError } from './files/converter.ts';
 import { type FoundInput, findInputs, statOf } from './files/meaning/inputs.ts';
 import { meantFormat } from './files/meaning/meant.ts';
 import { nameBy } from './files/meaning/template.ts';
-import { openConverter } from './files/open.ts';
+import { openConverter, suffixFor } from './files/open.ts';
 import { type FileWork, runFiles } from './files/run.ts';
 
 /** @returns the exit code @throws UsageError · CannotStart */
 export async function convertCommand(args: readonly string[], checkout: string): Promise<number> {
   const asked = readFileArguments(args, CONVERT_FLAGS, optionSchemas);
-  const { target, work, passedOver } = planWork(asked);
+  const { target, work, passedOver } = planWork(asked, await suffixFor(asked.server));
   const fields = new Map([...asked.options, ['to_format', target]]);
   if (asked.from !== undefined) fields.set('from_format', asked.from);
   checkFields(() => readOptions(fields));
@@ -52,11 +52,14 @@ export interface PlannedWork {
   readonly passedOver: number;
 }
 
-/** Where each result goes. @throws UsageError */
-export function planWork({ positionals, to, out, json, name, recursive }: Omit<FileArguments, 'options'>): PlannedWork {
+/** Where each result goes. @param suffix added to a name that would be its source's @throws UsageError */
+export function planWork(
+  { positionals, to, out, json, name, recursive }: Omit<FileArguments, 'options'>,
+  suffix: string = SUFFIX,
+): PlannedWork {
   const given = [...positionals];
   let output = out;
-  // IN OUT, and `- -`.
+  // The forms `IN OUT` and `- -`.
   if (to === undefined ? out === undefined && given.length === 2 : out === undefined && given.length === 2 && given[1] === '-')
     output = given.pop();
   if (given.length === 0) throw new UsageError('name a file to convert, or - for standard input');
@@ -75,7 +78,7 @@ export function planWork({ positionals, to, out, json, name, recursive }: Omit<F
     return { target, work: [{ inputs: given, destination, expected: basename(output), isFound: false }], passedOver: 0 };
   }
   const { inputs, passedOver } = findInputs(given, { recursive, out: output, isWanted: (source) => source !== format });
-  return { target, work: placesOf(inputs, target, output, name), passedOver };
+  return { target, work: placesOf(inputs, { target, out: output, template: name, suffix }), passedOver };
 }
 
 /** @returns its id @throws UsageError */
@@ -84,7 +87,7 @@ function targetFormat(target: string, isSeveral: boolean): string {
     throw new UsageError(
       isSeveral
         ? 'several files need --to, as in --to jpg --out photos/'
-        : 'the target format is missing: name an output file with an extension, or send --to, as in --to pdf',
+        : 'the target format is missing: name an output file with an extension, or add --to, as in --to pdf',
     );
   const format = formatByExtension(target);
   if (format === undefined)
@@ -95,9 +98,12 @@ function targetFormat(target: string, isSeveral: boolean): string {
 /** No result takes the place of a source, its own or another's, nor of another result. */
 function placesOf(
   inputs: readonly FoundInput[],
-  target: string,
-  out: string | undefined,
-  template: string | undefined,
+  {
+    target,
+    out,
+    template,
+    suffix,
+  }: { readonly target: string; readonly out: string | undefined; readonly template: string | undefined; readonly suffix: string },
 ): readonly FileWork[] {
   const placed = inputs.map((input) => ({ ...input, folder: out === undefined ? dirname(input.path) : joined(out, input.below) }));
   const sources = Map.groupBy(inputs, ({ path }) => resolved(dirname(path)));
@@ -110,11 +116,11 @@ function placesOf(
     const take = takers.getOrInsertComputed(folder, () => distinctNames(beside));
     const n = String(index + 1).padStart(digits, '0');
     const named = { name: base, from: extname(source).slice(1), folder: basename(resolved(dirname(path))), ext: target, n };
-    const wished = template === undefined ? `${base}.${target}` : nameBy(template, named);
+    const preferred = template === undefined ? `${base}.${target}` : nameBy(template, named);
     // A result never takes its source's name.
-    const isOwn = path !== '-' && resolved(folder) === resolved(dirname(path)) && wished.toLowerCase() === source.toLowerCase();
-    const [stem, end] = [wished.slice(0, -target.length - 1), wished.slice(-target.length - 1)];
-    const name = take(candidates(isOwn ? `${stem}${SUFFIX}` : stem, end));
+    const isOwn = path !== '-' && resolved(folder) === resolved(dirname(path)) && preferred.toLowerCase() === source.toLowerCase();
+    const [stem, end] = [preferred.slice(0, -target.length - 1), preferred.slice(-target.length - 1)];
+    const name = take(candidates(isOwn ? `${stem}${suffix}` : stem, end));
     const nameOf = (filename: string) => (extname(filename) === '.zip' ? `${basename(name, extname(name))}.zip` : name);
     return { inputs: [path], destination: { to: 'folder', folder, nameOf }, expected: `x.${target}`, isFound };
   });

@@ -13,6 +13,7 @@ type FileCommand = (args: readonly string[], checkout: string) => Promise<number
 const COMMANDS: Readonly<Record<string, () => Promise<FileCommand>>> = {
   convert: async () => (await import('./convert.ts')).convertCommand,
   tool: async () => (await import('./tool.ts')).toolCommand,
+  run: async () => (await import('./files/recipe.ts')).recipeCommand,
   info: async () => (await import('./info.ts')).infoCommand,
   formats: async () => (await import('./formats.ts')).formatsCommand,
   completion: async () => {

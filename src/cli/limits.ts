@@ -1,6 +1,4 @@
 /** `filemill limits`: who is banned and what waits, for an operator; and a ban lifted. Beside a running service, on its machine or over its NATS. */
-import { access } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError, loadConfig } from '../config.ts';
 import { toolchains } from '../contracts/toolchains.ts';
@@ -8,16 +6,17 @@ import { saltOf } from '../jobs/encryption.ts';
 import { identifyWith } from '../limits/clients/client.ts';
 import { parseAddress } from '../limits/clients/network.ts';
 import { bannedClients, unban, usageOfClient } from '../limits/clients/operator.ts';
-import { openLimits as openNatsLimits } from '../limits/nats.ts';
-import { openLimits } from '../limits/sqlite.ts';
+import { openNatsLimits } from '../limits/nats.ts';
+import { openSqliteLimits } from '../limits/sqlite.ts';
 import type { LimitStore } from '../limits/store.ts';
 import { readPools } from '../pools/nats/declarations.ts';
 import { printable } from '../printable.ts';
 import { depthOf } from '../queue/nats/depth.ts';
-import { openQueue } from '../queue/sqlite.ts';
+import { openSqliteQueue } from '../queue/sqlite.ts';
 import { joinCluster } from '../roles/cluster/join.ts';
-import { keyFile } from '../roles/machine/data-dir.ts';
+import { databaseIn, keyFile } from '../roles/machine/data-dir.ts';
 import { CannotStart } from '../roles/process/cannot-start.ts';
+import { versionAt } from '../roles/process/program.ts';
 
 interface Stores {
   readonly limits: LimitStore;
@@ -31,10 +30,10 @@ interface Stores {
 const SHOWN_DIGITS = 12;
 
 /** @returns what to print @throws ConfigError · CannotStart */
-export async function limits(args: readonly string[]): Promise<string> {
+export async function limits(args: readonly string[], checkout: string): Promise<string> {
   const { address, lift } = asked(args);
   const config = loadConfig(process.env);
-  const stores = config.nats === undefined ? await embedded(config) : await shared(config);
+  const stores = config.nats === undefined ? await embedded(config, versionAt(checkout)) : await shared(config);
   try {
     return address === undefined ? await everybody(stores, config) : await one(stores, config, address, lift);
   } finally {
@@ -65,13 +64,10 @@ async function one({ limits, salt }: Stores, { limits: settings, api }: Config, 
   return [`${client.network}: ${ban}, ${rejectionsLastHour} refusals in the last hour`, ...shares].join('\n');
 }
 
-async function embedded({ dataDir, secret, upkeep }: Config): Promise<Stores> {
-  const database = join(dataDir, 'filemill.db');
-  await access(database).catch((cause: unknown) => {
-    throw new CannotStart(`there is no service in ${dataDir}: set DATA_DIR or CONFIG_FILE as for the service, or NATS_URL`, { cause });
-  });
-  const limits = openLimits(database, Date.now);
-  const queue = openQueue(database, Date.now, { capacity: upkeep.queueCapacity });
+async function embedded({ dataDir, secret, upkeep }: Config, version: string): Promise<Stores> {
+  const database = databaseIn(dataDir, version);
+  const limits = openSqliteLimits(database, Date.now);
+  const queue = openSqliteQueue(database, Date.now, { capacity: upkeep.queueCapacity });
   const queues = await Promise.all(toolchains.map(async (pool) => [pool, await queue.depth(pool)] as const));
   await queue.close();
   return { limits, queues, salt: saltOf(secret.key ?? [await keyFile(dataDir)], secret.salt), close: () => limits.close() };
@@ -95,7 +91,7 @@ function asked(args: readonly string[]): { readonly address: string | undefined;
     const lift = values.unban === true;
     if (more.length === 0 && (address === undefined ? !lift : parseAddress(address) !== undefined)) return { address, lift };
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new ConfigError([`invalid arguments "limits ${printable(args.join(' '))}"; ${usage}`]);
 }

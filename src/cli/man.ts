@@ -47,7 +47,7 @@ export function manPage(): string {
     ...section(
       'DESCRIPTION',
       text(
-        'filemill converts pictures, sound, films, documents, archives and more where they lie, or on a server with the same arguments. What a file is, its content says.',
+        'filemill converts pictures, sound, films, documents, archives and more where they lie, or on a server with the same arguments. The content of a file decides what it is.',
       ),
     ),
     ...section('COMMANDS', ...Object.entries(FILE_COMMANDS).map(([name, { summary }]) => item(name, summary).join('\n'))),

@@ -1,22 +1,25 @@
-/** `filemill models`: the models of AI tools listed, brought from a registry, checked, and measured. */
+/** `filemill models`: the models of AI tools listed, brought from registries and publishers, checked, and measured. */
+import { readFile } from 'node:fs/promises';
+import { setGlobalProxyFromEnv } from 'node:http';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findDevices } from '../exec/confine/devices.ts';
+import { PullFailed, type WantedFile } from '../exec/models/download/file.ts';
+import { registriesOf } from '../exec/models/download/registries.ts';
 import { findModels, type InstalledModel, modelsIn } from '../exec/models/installed.ts';
 import { listedModels as all } from '../exec/models/manifest.gen.ts';
-import type { Model } from '../exec/models/manifest.ts';
-import { PullFailed, pullModel } from '../exec/models/pull.ts';
+import { bytesOf, lackOf, type Model } from '../exec/models/manifest.ts';
+import { pullModel } from '../exec/models/pull.ts';
 import { printable } from '../printable.ts';
 import { CannotStart } from '../roles/process/cannot-start.ts';
 import { benchModels } from './bench-models.ts';
 import { tell } from './print.ts';
 
-/** pip's default, and the variable by which pip is told another. */
-const INDEX = process.env['PIP_INDEX_URL'] ?? 'https://pypi.org/simple';
 /** Time limit of one call, ms. */
 const LONGEST_MS = 30 * 60_000;
 /** Between two reports of a download, ms. */
 const EVERY_MS = 2_000;
-const USAGE = 'usage: filemill models [list | verify | bench [<model>…] | pull [<model>…] [--into <folder>] [--from <folder>]]';
+const USAGE = 'usage: filemill models [list | verify | bench [<model>…] | pull [<model>…] [--into <folder>] [--from <folder or mirror>]]';
 
 /** @returns what to print @throws CannotStart */
 export async function manageModels(args: readonly string[], checkout: string): Promise<string> {
@@ -33,7 +36,10 @@ export async function manageModels(args: readonly string[], checkout: string): P
   if (action === 'verify') return verified(found);
   const wanted = all.filter(({ id, small }) => (ids.length === 0 ? small : ids.includes(id)));
   const lacking = wanted.filter(({ id }) => found.find(({ model }) => model.id === id)?.state !== 'whole');
-  for (const model of lacking) await pull(model, folder, from);
+  for (const model of lacking) {
+    tell(await licenceOf(model, checkout));
+    await pull(model, folder, from);
+  }
   return wanted.map(({ id }) => `${id} is in ${folder}`).join('\n');
 }
 
@@ -42,9 +48,12 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 function listed(found: readonly InstalledModel[]): string {
   return found
     .map(({ model, state }) => {
-      const size = megabytes(model.files.reduce((sum, { bytes }) => sum + bytes, 0));
-      const here = { whole: 'installed', missing: 'not installed', changed: 'changed: it is not used' }[state];
-      return `${model.id}: ${model.title}, ${size}, ${model.licence}; ${here}\n  ${model.does}: ${model.tools.join(', ')}\n  ${model.source}`;
+      const bytes = bytesOf(model);
+      const size = bytes === undefined ? '' : ` ${megabytes(bytes)},`;
+      const lack = lackOf(model);
+      const missing = lack === undefined ? 'not installed' : `not installable: ${lack}`;
+      const here = { whole: 'installed', missing, changed: 'changed: it is not used' }[state];
+      return `${model.id}: ${model.title},${size} ${model.licence}; ${here}\n  ${model.does}: ${model.tools.join(', ')}\n  ${model.source}`;
     })
     .join('\n');
 }
@@ -58,25 +67,39 @@ function verified(found: readonly InstalledModel[]): string {
   return whole.length === 0 ? 'no model is installed' : `whole: ${whole.map(({ model }) => model.id).join(', ')}`;
 }
 
+/** What is agreed to by a download: the licence's name, its holder, and its text. */
+async function licenceOf({ id, title, licence, copyright, source }: Model, checkout: string): Promise<string> {
+  const names = licence.split(' OR ');
+  const texts = await Promise.all(names.map((name) => readFile(join(checkout, `models/licences/${name}.txt`), 'utf8')));
+  return [`${id}: ${title}, ${source}`, `licence: ${licence}${copyright === undefined ? '' : `\n${copyright}`}`, ...texts].join('\n\n');
+}
+
 /** @throws CannotStart */
 async function pull(model: Model, into: string, mirror: string | undefined): Promise<void> {
   let told = 0;
-  const onBytes = (file: Model['packages'][number], received: number) => {
-    if (Date.now() - told < EVERY_MS && received < file.bytes) return;
+  const onBytes = ({ bytes, name }: WantedFile, received: number) => {
+    if (Date.now() - told < EVERY_MS && received !== bytes) return;
     told = Date.now();
-    tell(`  ${model.id}: ${megabytes(received)} of ${megabytes(file.bytes)}`);
+    tell(`  ${model.id}: ${megabytes(received)}${bytes === undefined ? '' : ` of ${megabytes(bytes)}`} of ${name}`);
   };
-  const from = { index: INDEX.replace(/\/$/, ''), mirror, onBytes };
-  await pullModel(model, into, from, AbortSignal.timeout(LONGEST_MS)).catch((error: unknown) => {
+  const { env } = process;
+  const from = { registries: registriesOf(env), huggingFace: env['HF_ENDPOINT']?.replace(/\/$/, ''), mirror, onBytes };
+  // HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in either case.
+  const direct = setGlobalProxyFromEnv(env);
+  try {
+    await pullModel(model, into, from, AbortSignal.timeout(LONGEST_MS));
+  } catch (error) {
     throw error instanceof PullFailed ? new CannotStart(error.message, { cause: error }) : error;
-  });
+  } finally {
+    direct();
+  }
 }
 
 interface Asked {
   readonly action: 'list' | 'verify' | 'bench' | 'pull';
   readonly ids: readonly string[];
   readonly into: string | undefined;
-  /** A folder with the packages, instead of a registry. */
+  /** A folder, or a mirror's address, with the files, instead of registries and publishers. */
   readonly from: string | undefined;
 }
 
@@ -90,7 +113,7 @@ function asked(args: readonly string[]): Asked {
     if ((action === 'bench' || ((action === 'list' || action === 'verify') && ids.length === 0)) && values.from === undefined)
       return { action, ids, into: values.into, from: undefined };
   } catch {
-    // Told below, as whatever else is said wrongly.
+    // Reported below, as any other wrong argument.
   }
   throw new CannotStart(`invalid arguments "${printable(args.join(' '))}"; ${USAGE}`);
 }

@@ -108,7 +108,7 @@ const textOf = ({ user, password }: User): string => `NATS_USER=${user}\nNATS_PA
 async function setAside(folder: string, role: string): Promise<void> {
   const [now, old] = [await read(folder, fileOf(role)), await read(folder, oldFileOf(role))];
   if (now === undefined) return;
-  // The same in both: it was interrupted here.
+  // The same user in both files: an earlier run was interrupted here.
   if (old !== undefined && old.user !== now.user)
     throw new CannotStart(`${role} was replaced before: end that with --retire, once every role has restarted`);
   await put(join(folder, oldFileOf(role)), textOf(now));
@@ -133,7 +133,7 @@ function asked(args: readonly string[]): NatsUsersArguments {
     const rotation = replace ? ('replace' as const) : retire ? ('retire' as const) : undefined;
     if (folder !== undefined && more.length === 0 && !(replace && retire)) return { folder, pools, rotation };
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new ConfigError([`invalid arguments "${printable(args.join(' '))}"; ${usage}`]);
 }

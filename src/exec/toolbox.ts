@@ -157,6 +157,9 @@ function isExecutable(path: string): boolean {
 function resolveBinary(binary: Binary, runtime: Runtime, models: ReadonlyMap<string, string>): Resolved | undefined {
   const needed = (binary.models ?? []).map((id) => [id, models.get(id)] as const);
   if (needed.some(([, folder]) => folder === undefined)) return undefined;
+  const held = [...needed, ...(binary.helpers ?? []).map((id) => [id, models.get(id)] as const)].filter(
+    ([, folder]) => folder !== undefined,
+  );
   for (const candidate of binary.at) {
     const native = NATIVE_PROGRAMS.find((name) => candidate === `native:${name}`);
     if (native !== undefined) {
@@ -171,12 +174,12 @@ function resolveBinary(binary: Binary, runtime: Runtime, models: ReadonlyMap<str
     const ours = script === undefined ? [] : runtime.reads;
     return {
       program,
-      args: [...(script === undefined ? [] : [runtime.pathOf(script)]), ...needed.map(([id, folder]) => `--${id}=${folder}`)],
-      reads: [...ours, ...(binary.reads ?? []), ...needed.map(([, folder]) => folder ?? '')],
+      args: [...(script === undefined ? [] : [runtime.pathOf(script)]), ...held.map(([id, folder]) => `--${id}=${folder}`)],
+      reads: [...ours, ...(binary.reads ?? []), ...held.map(([, folder]) => folder ?? '')],
       unixSockets: binary.unixSockets ?? false,
       forkServer: binary.forkServer ?? false,
       egress: binary.egress ?? false,
-      holdsModels: needed.length > 0,
+      holdsModels: held.length > 0,
     };
   }
   return undefined;

@@ -1,4 +1,4 @@
-/** What ConversionJobs reach beyond what everybody may: the origins that the operator lists, at whatever address. */
+/** Origins that only ConversionJobs may reach: those that the operator lists, at public addresses or others. */
 import type { Socket } from 'node:net';
 import { within } from '../streams/deadline.ts';
 import type { AddressJudge } from './address.ts';
@@ -32,7 +32,7 @@ export const privateUrls =
     return judgeUrl(text, isListed ? { http: true, ports: [portOf(url)] } : rules, base);
   };
 
-/** Ports of what is listed, by `host:port`: all that a tunnel is asked for by. */
+/** The listed origins as `host:port`: a request for a tunnel names nothing more. */
 export const privateAuthorities = ({ privateOrigins }: Pick<FetchSettings, 'privateOrigins'>): ReadonlySet<string> =>
   new Set(
     privateOrigins.map((origin) => {
@@ -41,7 +41,7 @@ export const privateAuthorities = ({ privateOrigins }: Pick<FetchSettings, 'priv
     }),
   );
 
-/** The way to listed origins, whose addresses only `fetch.deny` refuses, and by the rules of all to others. */
+/** Connects to listed origins at any address that `fetch.deny` does not refuse, and to others by the rules of downloads. */
 export function privateConnector(settings: FetchSettings, { resolve, judge }: DirectConnectorDeps): Connector {
   const anyAddress: AddressJudge = addressJudge({ allow: ['0.0.0.0/0', '::/0'], deny: settings.deny });
   const listed = privateAuthorities(settings);

@@ -1,5 +1,5 @@
 /** Secrets at rest: encrypted with the service's keys, so that neither a record nor a queue holds one in the clear. */
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -11,6 +11,8 @@ export interface Encryption {
   decrypt(sealed: string, bound: string): string;
   /** 64 hex digits that identify a text; without the key, a guess cannot be tested against them. */
   hmac(text: string): string;
+  /** 32 bytes for another use, derived from each key in their order (HKDF, RFC 5869): they tell nothing of the keys, nor of those for other uses. */
+  derive(use: string): readonly Buffer[];
 }
 
 /**
@@ -45,6 +47,7 @@ export function encryptionWith(keys: readonly string[], salt: string): Encryptio
       }
       return decrypt(cipherKey, bytes, bound);
     },
+    derive: (use) => keys.map((key) => Buffer.from(hkdfSync('sha256', key, '', `filemill ${use}`, 32))),
     hmac: (text) => createHmac('sha256', hmacKey).update(text).digest('hex'),
   };
 }

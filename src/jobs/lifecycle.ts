@@ -1,6 +1,6 @@
 /** How a job's record moves: queued → running → done, error or cancelled. Pure: callers write what comes back by compare-and-swap. */
 import { isReason, type Reason, reasonTable } from '../errors.ts';
-import { type JobRecord, RECORD_VERSION, type StoredFailure, type StoredOutput } from './record.ts';
+import { type JobRecord, RECORD_VERSION, type StoredFailure, type StoredOutput, type StoredPart, type StoredRecipe } from './record.ts';
 
 /** A job that was claimed this often without an end is failed: its file may crash workers. */
 export const MAX_CLAIMS = 3;
@@ -50,8 +50,15 @@ const tombstoneEndsAt = (record: JobRecord): number =>
   (record.state === 'cancelled' ? (record.endedAt ?? record.createdAt) : record.expiresAt) + TOMBSTONE_MS;
 
 /** When upkeep must check an ended record again that needs nothing now, ms since the epoch. */
-export const nextLookAt = (record: JobRecord, now: number): number =>
-  visibility(record, now) === 'live' ? record.expiresAt : goneAt(record);
+export function nextLookAt(record: JobRecord, now: number): number {
+  if (visibility(record, now) !== 'live') return goneAt(record);
+  // A message that waits to be sent is offered again.
+  const { sealed, nextAt = 0 } = record.webhook ?? {};
+  return sealed === undefined ? record.expiresAt : Math.min(record.expiresAt, nextAt > now ? nextAt : now + OFFER_AGAIN_MS);
+}
+
+/** A message that could be sent now and was offered is offered again after this, ms. */
+const OFFER_AGAIN_MS = 120_000;
 
 /** The job is being moved to another pool: the record here only remains so that the job can always be found. */
 export const isLeaving = ({ state, pool, moved }: JobRecord): boolean => state === 'queued' && moved?.from === pool;
@@ -59,6 +66,18 @@ export const isLeaving = ({ state, pool, moved }: JobRecord): boolean => state =
 /** The first step of a move. @param to a pool @returns undefined if the job is not queued */
 export const leave = (record: JobRecord, to: string, now: number): JobRecord | undefined =>
   record.state === 'queued' ? { ...record, moved: { from: record.pool, to, at: now } } : undefined;
+
+/**
+ * The second step: the record as it is in the pool that it is moved to. A recipe that goes on where its next part was planned has not been moved
+ * out of a pool: it may still be, once.
+ */
+export function arrive(left: JobRecord): JobRecord {
+  const { moved, ...rest } = left;
+  if (moved === undefined) return left;
+  const goesOn = rest.recipe?.stints[rest.recipe.at]?.pool === moved.to && rest.recipe.at > 0;
+  // One that stayed in its pool would be leaving it for ever.
+  return goesOn || moved.to === rest.pool ? { ...rest, pool: moved.to } : { ...left, pool: moved.to };
+}
 
 /** A worker takes the job, from the queue or from a holder that lost its order. Undefined: nothing to take. */
 export function claim(record: JobRecord, attempt: string, now: number): JobRecord | undefined {
@@ -98,6 +117,26 @@ export function giveWay(record: JobRecord, now: number): JobRecord {
   return hasEnded(next) ? next : { ...next, gaveWay: (record.gaveWay ?? 0) + 1 };
 }
 
+/** One pool has done its part of a recipe: the first step to the pool that goes on. Each part has its own claims, and waits on its own. */
+export function passOn(
+  record: JobRecord,
+  now: number,
+  { carried, warnings }: Pick<StoredRecipe, 'carried'> & Pick<JobRecord, 'warnings'>,
+): JobRecord {
+  const { attempt: _, startedAt: __, lapsed: ___, gaveWay: ____, recipe, ...rest } = record;
+  const to = recipe?.stints[recipe.at + 1]?.pool;
+  if (recipe === undefined || to === undefined) throw new Error('a recipe that goes on nowhere');
+  return {
+    ...rest,
+    state: 'queued',
+    queuedAt: now,
+    attempts: 0,
+    moved: { from: record.pool, to, at: now },
+    warnings,
+    recipe: { ...recipe, at: recipe.at + 1, carried },
+  };
+}
+
 /** Fails a job that no worker finished in the time that it may wait. */
 export function failWaiting(record: JobRecord, now: number): JobRecord {
   const details = { waited_seconds: Math.round((now - waitingSince(record)) / 1_000) };
@@ -113,24 +152,30 @@ export interface Result {
   readonly engine: NonNullable<JobRecord['engine']>;
   /** Undefined where the kinds of source and result are not measured. */
   readonly fidelity?: JobRecord['fidelity'];
+  /** The results of a recipe. */
+  readonly outputs?: readonly StoredPart[];
 }
 
-export function finish(record: JobRecord, now: number, { output, warnings, engine, fidelity }: Result): JobRecord {
+export function finish(record: JobRecord, now: number, { output, warnings, engine, fidelity, outputs }: Result): JobRecord {
   const all = [...record.warnings, ...warnings];
-  return { ...end(record, now), state: 'done', output, engine, warnings: all, ...(fidelity !== undefined && { fidelity }) };
+  const more = { ...(fidelity !== undefined && { fidelity }), ...(outputs !== undefined && { outputs: [...outputs] }) };
+  return { ...end(record, now), state: 'done', output, engine, warnings: all, ...more };
 }
 
 export function fail(record: JobRecord, now: number, failure: StoredFailure, engine?: JobRecord['engine']): JobRecord {
   return { ...end(record, now), state: 'error', failure, ...(engine === undefined ? {} : { engine }) };
 }
 
-/** At a client's request: its files are removed immediately, and readers get 410. */
-export const cancel = (record: JobRecord, now: number): JobRecord => ({ ...end(record, now), state: 'cancelled', expiresAt: now });
+/** At a client's request: its files are removed immediately, readers get 410, and no message is sent. */
+export function cancel(record: JobRecord, now: number): JobRecord {
+  const { webhook: _, ...rest } = end(record, now);
+  return { ...rest, state: 'cancelled', expiresAt: now };
+}
 
 export const reasonOf = (failure: StoredFailure): Reason => (isReason(failure.reason) ? failure.reason : 'internal');
 
-/** What every end has in common: secrets are removed, and retention is never shorter than promised. */
+/** What every end has in common: secrets and recipes are removed, and retention is never shorter than promised. */
 function end(record: JobRecord, now: number): JobRecord {
-  const { sealed: _, lapsed: __, ...rest } = record;
+  const { sealed: _, lapsed: __, recipe: ___, ...rest } = record;
   return { ...rest, endedAt: now, expiresAt: Math.max(record.expiresAt, now + RETENTION_MS) };
 }

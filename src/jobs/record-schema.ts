@@ -1,5 +1,6 @@
 /** The shape of a stored job, by which records are validated when they are read. */
 import { z } from 'zod';
+import { StoredStep } from '../catalog/recipes/recipe.ts';
 import { PropertyVerdict } from '../contracts/api/job.ts';
 import { lanes } from '../contracts/messages/order.ts';
 import { UploadEnd } from '../contracts/messages/submission.ts';
@@ -16,7 +17,51 @@ export const StoredOutputSchema = z.strictObject({
   files: z.number().int(),
 });
 export const StoredFailureSchema = z.strictObject({ reason: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()) });
+/** A recipe under way: what it does, how it is divided among pools, and what was made so far. */
+export const StoredRecipeSchema = z.strictObject({
+  steps: z.array(StoredStep),
+  /** Names of steps. */
+  outputs: z.array(z.string()),
+  /** Clean names of the sources. */
+  names: z.array(z.string()),
+  /** As `catalog/recipes/stints.ts` says. */
+  stints: z.array(z.strictObject({ pool: z.string(), runs: z.array(z.tuple([z.number().int(), z.string().nullable()])) })).min(1),
+  /** Number of the stint that is next, or runs. */
+  at: z.number().int(),
+  /** Whose share of a pool it counts towards, hashed. */
+  client: z.string(),
+  /** What earlier stints made and later ones read, in one object. */
+  carried: z.strictObject({ key: z.string(), sizeBytes: z.number().int() }).optional(),
+});
+/** A named result of a recipe: a part of the job's output, which is stored uncompressed there. */
+export const StoredPartSchema = z.strictObject({
+  name: z.string(),
+  filename: z.string(),
+  sizeBytes: z.number().int(),
+  contentType: z.string(),
+  sha256: z.string(),
+  files: z.number().int(),
+  /** Its first byte in the output. */
+  start: z.number().int(),
+});
 const Warning = z.strictObject({ code: z.string(), message: z.string() });
+
+const Webhook = z.strictObject({
+  /** `waiting` until the first attempt, which follows the job's end; `failed`: there will be no more. */
+  state: z.enum(['waiting', 'pending', 'delivered', 'failed']),
+  attempts: z.number().int(),
+  /** No attempt begins before: moved ahead as one begins, so that no two processes make the same one. */
+  nextAt: time,
+  /** Start of the attempt that is under way, or that ended with its process. */
+  begunAt: time.optional(),
+  /** The same in all attempts. */
+  messageId: z.string(),
+  /** `WebhookTarget`, encrypted; removed when no attempt is to follow. */
+  sealed: z.string().optional(),
+  /** HTTP status of the last answer; or why there was none. */
+  lastStatus: z.number().int().optional(),
+  lastError: z.string().optional(),
+});
 
 export const JobRecordSchema = z.strictObject({
   version: z.literal(1),
@@ -39,6 +84,8 @@ export const JobRecordSchema = z.strictObject({
   sources: z.array(z.strictObject({ part: z.number().int(), sizeBytes: z.number().int(), format: z.string() })).min(1),
   /** The tool that was called and its parsed input; a conversion has none. */
   tool: z.strictObject({ slug: z.string(), input: z.record(z.string(), z.unknown()) }).optional(),
+  /** Until it ends. */
+  recipe: StoredRecipeSchema.optional(),
   target: z.strictObject({ format: z.string(), extension: z.string() }),
   /** As parsed by `catalog/options`, without the password. */
   options: z.record(z.string(), z.unknown()),
@@ -48,6 +95,8 @@ export const JobRecordSchema = z.strictObject({
   attempts: z.number().int(),
   /** How the last attempt to upload the output to the client's own bucket ended. */
   upload: UploadEnd.optional(),
+  /** The message that its client wants at its end. */
+  webhook: Webhook.optional(),
   /** How often it gave way to jobs of other clients: each time it may run twice as long as before. */
   gaveWay: z.number().int().optional(),
   /** The holder's fencing token while running; the winner's at the end. */
@@ -59,5 +108,7 @@ export const JobRecordSchema = z.strictObject({
   /** What became of each property of the source. */
   fidelity: z.array(PropertyVerdict).readonly().optional(),
   output: StoredOutputSchema.optional(),
+  /** The results of a recipe, once done: each is a part of `output`. */
+  outputs: z.array(StoredPartSchema).optional(),
   failure: StoredFailureSchema.optional(),
 });

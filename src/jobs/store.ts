@@ -20,6 +20,14 @@ export interface Due {
   settle(until?: number): Promise<void>;
 }
 
+/** Where records are written a few milliseconds after they are changed: what tells of a change has it written first (docs/decisions/0077). */
+export interface Durability {
+  /** How often changes that were made, and not yet written, were lost: the disk was full. */
+  readonly losses: number;
+  /** Writes all changes so far. @param since `losses` when the caller began: what it knows may be gone since @throws the reason why it cannot be told */
+  commit(since?: number): void;
+}
+
 export interface JobStore {
   /** @throws RevisionConflict if a record with that id exists */
   create(record: JobRecord): Promise<Stored>;
@@ -28,7 +36,7 @@ export interface JobStore {
   /** @throws RevisionConflict if `revision` is no longer the latest, or the record was removed */
   update(record: JobRecord, revision: number): Promise<Stored>;
   /**
-   * Moves a record that `leave` has marked to the pool that it names. If it is interrupted, the record can still be found, and the same
+   * Moves a record that `leave` or `passOn` has marked to the pool that it names, which may be the one that it is in. If it is interrupted, the record can still be found, and the same
    * call again completes the move.
    * @throws RevisionConflict if `revision` is no longer the latest: the record then stays where it is
    */

@@ -1,8 +1,10 @@
 /** The answers of a judge: what a file is, and what a converter's output says. Pure, but for the file that is looked through. */
 import { closeSync, openSync } from 'node:fs';
 import type { Engine, Facts, Inspection } from '../catalog/engine.ts';
+import { contentsOf } from '../catalog/planning/contents/measure.ts';
 import { lookThrough } from '../catalog/planning/look-through.ts';
 import { saysOutOfMemory } from '../catalog/planning/out-of-memory.ts';
+import type { Pieces } from '../catalog/planning/pieces.ts';
 import { matches, resolveSource } from '../catalog/sniff/sniff.ts';
 import { inspectionOf, type Tool } from '../catalog/tool.ts';
 import { Failure, type Reason } from '../errors.ts';
@@ -34,7 +36,9 @@ function answer(loaded: Loaded, question: Question): unknown {
     case 'order':
       return question.names.toSorted(new Intl.Collator('en', { numeric: true }).compare);
     case 'look':
-      return look(question);
+      return opened(question, lookThrough);
+    case 'contents':
+      return opened(question, contentsOf);
     case 'facts':
       return readFacts(loaded, question);
     case 'reason':
@@ -48,10 +52,10 @@ function reasonIn(engine: Engine | undefined, output: string, code: number | nul
   return (reason === undefined || reason === 'corrupt_input') && saysOutOfMemory(output) ? 'memory' : reason;
 }
 
-function look({ format, path }: Question & { ask: 'look' }): Facts {
+function opened({ format, path }: Question & { ask: 'look' | 'contents' }, read: (format: string, file: Pieces) => Facts): Facts {
   const fd = openSync(path, 'r');
   try {
-    return lookThrough(format, piecesOf(fd));
+    return read(format, piecesOf(fd));
   } finally {
     closeSync(fd);
   }
@@ -63,8 +67,8 @@ function readFacts(loaded: Loaded, { reader, stdout, task }: Question & { ask: '
   return inspection.read(Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength).toString(), task);
 }
 
-function inspectionBy({ engines, tools }: Loaded, reader: OutputReader): Inspection | undefined {
-  if (!('tool' in reader)) return engines.get(reader.engine)?.inspect;
+function inspectionBy({ engines, tools }: Loaded, reader: OutputReader): Pick<Inspection, 'read'> | undefined {
+  if (!('tool' in reader)) return engines.get(reader.engine)?.[reader.measures ? 'measures' : 'inspect'];
   const work = tools.get(reader.tool)?.work;
   const method = work !== undefined && 'methods' in work ? work.methods.find(({ engine }) => engine.id === reader.engine) : undefined;
   return method === undefined ? undefined : inspectionOf(method);

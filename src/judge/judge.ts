@@ -15,6 +15,8 @@ export interface Judge {
   inOrder(names: readonly string[]): Promise<readonly string[]>;
   /** Refuses a file with more frames or pages than the catalog allows. @param path of a file of ours @returns as `lookThrough` of the catalog @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
   lookThrough(format: string, path: string): Promise<Facts>;
+  /** As `contentsOf` of the catalog; nothing of a file that takes too long. @param path of a file of ours @throws Failure `OVERLOADED` */
+  contentsOf(format: string, path: string): Promise<Facts>;
   /** Parses the output of an inspection command. @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
   factsOf(reader: OutputReader, stdout: Uint8Array, task: Inspected): Promise<Facts>;
   /** As the engine's `explain`; undefined where it takes too long. @throws Failure `OVERLOADED` */
@@ -98,6 +100,8 @@ function judgeBy({ answer, close }: Answering): Judge {
       };
       return (await ask({ ask: 'look', format, path }, [], tooMuch)) as Facts;
     },
+
+    contentsOf: async (format, path) => (await ask({ ask: 'contents', format, path }, [], () => ({}))) as Facts,
 
     async factsOf(reader, stdout, { source, target, options }) {
       const copy = new Uint8Array(stdout);

@@ -8,11 +8,15 @@ export type Question =
   | { readonly ask: 'matches'; readonly sample: Sample; readonly format: string }
   | { readonly ask: 'order'; readonly names: readonly string[] }
   | { readonly ask: 'look'; readonly format: string; readonly path: string }
+  | { readonly ask: 'contents'; readonly format: string; readonly path: string }
   | { readonly ask: 'facts'; readonly reader: OutputReader; readonly stdout: Uint8Array; readonly task: Inspected }
   | { readonly ask: 'reason'; readonly engine: string; readonly output: string; readonly code: number | null };
 
-/** Whose inspection parses the output: an engine's, by id, or that of a tool with its own plan, by slug and the engine of its method. */
-export type OutputReader = { readonly engine: string } | { readonly tool: string; readonly engine: string };
+/**
+ * Whose inspection parses the output: an engine's, by id, or that of a tool with its own plan, by slug and the engine of its method. With `measures`
+ * it is what the engine reads for receipts.
+ */
+export type OutputReader = { readonly engine: string; readonly measures?: true } | { readonly tool: string; readonly engine: string };
 
 export type Inspected = Pick<Task, 'source' | 'target' | 'options'>;
 

@@ -5,7 +5,7 @@ import { isNotFound } from './connection/error.ts';
 import { quietly } from './quietly.ts';
 import { apiVersion, EVENTS, type KubeObject, microTime, type ObjectRef, type Resource } from './resource.ts';
 
-export interface Happening {
+export interface EventDraft {
   readonly regarding: {
     readonly apiVersion: string;
     readonly kind: string;
@@ -26,7 +26,7 @@ export interface Happening {
 export const regarding = (
   resource: Resource,
   { name, namespace, uid = '' }: ObjectRef & { readonly uid?: string | undefined },
-): Happening['regarding'] => ({
+): EventDraft['regarding'] => ({
   apiVersion: apiVersion(resource),
   kind: resource.kind,
   name,
@@ -36,7 +36,7 @@ export const regarding = (
 
 export interface Recorder {
   /** Neither throws nor waits: an event that cannot be sent is dropped. */
-  record(happening: Happening): void;
+  record(draft: EventDraft): void;
   close(): Promise<void>;
 }
 
@@ -97,14 +97,14 @@ export function createRecorder({ kube, controller, instance, now = () => new Dat
     })();
   }
 
-  function sendNew(key: string, { regarding, ...happening }: Happening, date: Date): void {
+  function sendNew(key: string, { regarding, ...draft }: EventDraft, date: Date): void {
     const namespace = regarding.namespace ?? 'default';
     serial += 1;
     const ref = { name: `${regarding.name.slice(0, 200)}.${date.getTime().toString(16)}${serial.toString(16)}`, namespace };
     const event = {
-      ...happening,
+      ...draft,
       metadata: ref,
-      note: shortened(happening.note),
+      note: shortened(draft.note),
       regarding,
       eventTime: microTime(date),
       reportingController: controller,
@@ -128,13 +128,13 @@ export function createRecorder({ kube, controller, instance, now = () => new Dat
   }
 
   return {
-    record(happening) {
-      const { regarding, type, reason, action, note } = happening;
+    record(draft) {
+      const { regarding, type, reason, action, note } = draft;
       const date = now();
       const key = [regarding.uid, type, reason, action, note].join('\n');
       const known = recorded.get(key);
       if (known === undefined || date.getTime() - known.writtenAt > NEWS_MS) {
-        if (mayRecord(regarding.uid, date.getTime())) sendNew(key, happening, date);
+        if (mayRecord(regarding.uid, date.getTime())) sendNew(key, draft, date);
         return;
       }
       known.count += 1;

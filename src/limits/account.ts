@@ -1,7 +1,7 @@
 /** Decides on a client's request, given the client's record. Pure: no I/O and no clock. */
 import { type ClientRecord, settle, type Window } from './record.ts';
 import { isPending, judge, reject } from './rejections.ts';
-import { costs, type Quota, type Rules, type Tier, type Want } from './tiers.ts';
+import { aiQuota, costs, type Quota, type Rules, type Tier, type Want } from './tiers.ts';
 
 /** What an admitted request took, so that it can be refunded. */
 export interface Taken {
@@ -89,6 +89,7 @@ export function admit(
  * Decides on an admitted request whose jobs are known now: those that it was admitted with, or others in their place, and perhaps more, as it
  * holds more files than its headers announced. It is still one request: `hourly`, `cooldown` and a ban since its admission do not apply. If
  * `daily` has no room for all files, the request is refunded; if only unfinished jobs are in the way it is not, since some of them may have ended.
+ * A job may come several times: it counts so often, and is one that is unfinished. @param tools slugs, one for each further call of a tool
  */
 export function enlarge(
   found: ClientRecord,
@@ -97,25 +98,36 @@ export function enlarge(
   rules: Rules,
   now: number,
   pendingJobs: ReadonlySet<string> = NO_JOBS,
+  tools: readonly string[] = [],
 ): AccountOutcome {
   const record = settle(found, rules, now);
   const [first, more] = [jobs.slice(0, taken.jobs.length), jobs.slice(taken.jobs.length)];
   // The tier that counts files is that of the protocol.
   const quota = taken.charges.some(({ window }) => window === rules.mcp.window) ? rules.mcp : rules.daily;
-  const wanted = [{ quota, cost: more.length }];
+  const wanted = [{ quota, cost: more.length }, ...(quota === rules.mcp ? [] : ofTools(tools, rules))];
   const others = new Set([...pendingJobs].filter((job) => !taken.jobs.includes(job)));
   const refusals = exhausted(record, wanted, now, others);
   if (refusals.length > 0) return rejected(refund(record, taken, rules, now), refusals, rules, now);
-  if (record.slots.length + more.length > rules.concurrent) return { verdict: full(rules), record, changed: false };
-  const added = [{ window: quota.window, cost: more.length, at: now }];
+  // A job that counts several times is one that is unfinished.
+  const unfinished = [...new Set(more)].filter((job) => !first.includes(job));
+  if (record.slots.length + unfinished.length > rules.concurrent) return { verdict: full(rules), record, changed: false };
+  const added = wanted.map(({ quota: { window }, cost }) => ({ window, cost, at: now }));
   const larger: Taken = { jobs, charges: [...taken.charges, ...added] };
   const named = record.slots.map((slot) => ({ ...slot, job: first[taken.jobs.indexOf(slot.job)] ?? slot.job }));
-  const slots = [...named, ...more.map((job) => ({ job, at: now, charged: [quota.window] }))];
+  const slots = [...named, ...unfinished.map((job) => ({ job, at: now, charged: [quota.window] }))];
   return {
     verdict: { is: 'admitted', taken: larger },
     record: { ...record, windows: charge(record.windows, added), slots },
     changed: true,
   };
+}
+
+/** The cost of calls of tools that have their own limits. */
+function ofTools(tools: readonly string[], rules: Rules): readonly { readonly quota: Quota; readonly cost: number }[] {
+  return [...Map.groupBy(tools, (tool) => tool)].flatMap(([tool, { length: cost }]) => {
+    const quota = aiQuota(rules, tool);
+    return quota === undefined ? [] : [{ quota, cost }];
+  });
 }
 
 /**

@@ -13,8 +13,8 @@ import { HOUR_MS, type Rules, rulesFor, type Want } from './tiers.ts';
 export interface Limiter {
   /** Called once for each request that creates jobs, before its body is read. */
   reserve(client: Client, want: Want): Promise<Granted | LimitRefusal>;
-  /** @param jobs all of the request, in place of those that it was admitted with. A refusal has refunded the whole reservation. */
-  enlarge(reservation: LimitReservation, jobs: readonly string[]): Promise<Granted | LimitRefusal>;
+  /** @param jobs all of the request, in place of those that it was admitted with @param tools slugs, one for each further call of a tool. A refusal has refunded the whole reservation. */
+  enlarge(reservation: LimitReservation, jobs: readonly string[], tools?: readonly string[]): Promise<Granted | LimitRefusal>;
   /** For a request that ended 400, 413, 415, 501 or 503: refunds all but `cooldown`. Calling it twice is no error. */
   refund(reservation: LimitReservation): Promise<Usage>;
   /** Frees the slots of jobs that have ended. Only a hint: unreported ends are discovered when room is needed. @param key of the client */
@@ -134,9 +134,11 @@ export function limiterOver(store: LimitStore, settings: LimitSettings, deps: Li
   return {
     reserve: (client, want) => decide(client, (record, rules, now, pendingJobs) => admit(record, want, rules, now, pendingJobs)),
 
-    async enlarge(reservation, jobs) {
+    async enlarge(reservation, jobs, tools = []) {
       const { client, taken } = reservation;
-      const decided = await decide(client, (record, rules, now, pendingJobs) => enlarge(record, taken, jobs, rules, now, pendingJobs));
+      const decided = await decide(client, (record, rules, now, pendingJobs) =>
+        enlarge(record, taken, jobs, rules, now, pendingJobs, tools),
+      );
       return decided.granted ? decided : { ...decided, usage: await refundReservation(reservation) };
     },
 

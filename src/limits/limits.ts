@@ -6,6 +6,8 @@ import type { Limiter } from './limiter.ts';
 export interface ClientLimits {
   readonly limiter: Limiter;
   readonly identify: Identify;
+  /** The clock by which windows and bans are measured, ms since the epoch. */
+  readonly clock: () => number;
   /** For reads, uploads and refused requests. Undefined where limits are switched off. */
   readonly flood: FloodGuard | undefined;
   /** For messages to `/mcp`: those that create no jobs are counted nowhere else. */

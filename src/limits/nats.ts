@@ -15,7 +15,7 @@ export const ensureLimits = (nats: Nats, replicas: number): Promise<void> => ens
  * @param clock ms since the epoch
  * @param onUnreadable called for each record that is reset because it cannot be read
  */
-export function openLimits(
+export function openNatsLimits(
   nats: Nats,
   clock: () => number,
   onUnreadable: (found: Error) => void = (found) => process.emitWarning(found),

@@ -1,7 +1,7 @@
 /** Clients' limits in one SQLite file, which several processes on one machine may have open. */
 
 import { RevisionConflict } from '../errors.ts';
-import { openDatabase } from '../sqlite/open.ts';
+import { type DatabasePlace, openDatabase } from '../sqlite/open.ts';
 import type { LimitStore } from './store.ts';
 import { clientFromText, clientToText } from './text.ts';
 
@@ -19,16 +19,16 @@ const FORGET = 2;
 const PAGE = 64;
 
 /**
- * @param path of the database file, in an existing folder; jobs and queue may keep their tables in the same one
+ * @param at the database file, in an existing folder, or a connection to it; jobs and queue may keep their tables in the same one
  * @param clock ms since the epoch
  * @param onUnreadable called for each record that is reset because it cannot be read
  */
-export function openLimits(
-  path: string,
+export function openSqliteLimits(
+  at: DatabasePlace,
   clock: () => number,
   onUnreadable: (found: Error) => void = (found) => process.emitWarning(found),
 ): LimitStore {
-  const database = openDatabase(path, SCHEMA);
+  const database = openDatabase(at, SCHEMA);
   const sql = {
     get: database.prepare('SELECT revision, record FROM clients WHERE key = ?'),
     create: database.prepare('INSERT INTO clients (key, record, lapses_at) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING'),

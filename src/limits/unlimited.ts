@@ -1,4 +1,4 @@
-/** The limiter for limits that are switched off: admits everybody and stores nothing. */
+/** The limiter for limits that are switched off: admits every client and stores nothing. */
 
 import { type Usage, usageOf } from './answers/usage.ts';
 import type { Client } from './clients/client.ts';
@@ -27,7 +27,7 @@ export function exceptUnlimited(counted: Limiter, free: Limiter): Limiter {
   const of = ({ isUnlimited = false }: Client) => (isUnlimited ? free : counted);
   return {
     reserve: (client, want) => of(client).reserve(client, want),
-    enlarge: (reservation, jobs) => of(reservation.client).enlarge(reservation, jobs),
+    enlarge: (reservation, jobs, tools) => of(reservation.client).enlarge(reservation, jobs, tools),
     refund: (reservation) => of(reservation.client).refund(reservation),
     release: (key, jobs) => counted.release(key, jobs),
     usage: (client) => of(client).usage(client),

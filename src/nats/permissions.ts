@@ -31,6 +31,7 @@ export function workerPermissions(pool: string): Permissions {
       `$JS.ACK.${orders}.>`,
       `$JS.ACK.*.*.${orders}.>`,
       `grant.${pool}`,
+      `several.${tokenOf(pool)}`,
       `worker.${pool}.*`,
       'signal.progress.*',
       'signal.ended.*',
@@ -42,7 +43,7 @@ export function workerPermissions(pool: string): Permissions {
 /** Creates and updates streams too: every replica brings them to their current shape when it starts. */
 export const apiPermissions: Permissions = {
   publish: ['$JS.API.>', '$KV.>', 'convert.>', 'signal.>', '_INBOX.api.>', '_INBOX.worker.>', '_INBOX.controller.>'],
-  subscribe: [`${inboxOf('api')}.>`, 'changed.>', 'signal.>', 'worker.>', 'grant.*', 'submit.*'],
+  subscribe: [`${inboxOf('api')}.>`, 'changed.>', 'signal.>', 'worker.>', 'grant.*', 'several.*', 'submit.*'],
 };
 
 /** Declares pools, creates their streams and counts their orders; it may not pull orders, write records or delete streams. */

@@ -5,6 +5,8 @@ import { ANSWER_MS, type Nats } from './connection.ts';
 /** A delivered message, which the consumer redelivers unless it gets an ack, or a nak with a delay, within its ack wait. */
 export interface PulledMessage {
   readonly text: string;
+  /** That it was pulled from. */
+  readonly consumer: string;
   /** Sequence number in the stream. */
   readonly seq: number;
   /** 1 for the first delivery. */
@@ -95,6 +97,7 @@ export function ask(
 
   const pulledOf = (message: Msg): PulledMessage => ({
     text: message.string(),
+    consumer,
     since: Math.max(askedAt, turns.arrivedSince()),
     ack: message.reply ?? '',
     ...numbersIn(message.reply ?? ''),

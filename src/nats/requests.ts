@@ -53,12 +53,20 @@ export function answer({ core }: Nats, subject: string, respond: (text: string, 
 const ALL_MS = 1_000;
 const NEXT_MS = 250;
 
-/** Answers requests of `askAll`, as every other subscriber does. @returns unsubscribe */
-export function answerAll({ core }: Nats, subject: string, respond: () => string): () => void {
+/** Answers requests of `askAll`, as every other subscriber does. @param respond no answer where it fails @returns unsubscribe */
+export function answerAll(
+  { core }: Nats,
+  subject: string,
+  respond: (text: string, subject: string) => string | Promise<string>,
+): () => void {
   if (core.isClosed()) return () => {};
+  const answered = async (message: Msg) => {
+    const text = await respond(message.string(), message.subject);
+    if (!core.isClosed()) message.respond(text);
+  };
   const subscription = core.subscribe(subject, {
     callback: (error, message) => {
-      if (error === null && !core.isClosed()) message.respond(respond());
+      if (error === null) void answered(message).catch(() => {});
     },
   });
   return () => {
@@ -69,15 +77,22 @@ export function answerAll({ core }: Nats, subject: string, respond: () => string
 /**
  * Asks all subscribers, and waits for no more than a second: for useful but optional information, so having no response is no error.
  * @param read throws if it cannot read a response, which is then skipped
+ * @param suffices whether no further response is needed
  */
-export async function askAll({ core }: Nats, subject: string, read: (text: string) => void): Promise<void> {
+export async function askAll(
+  { core }: Nats,
+  subject: string,
+  read: (text: string) => void,
+  { text = '', suffices = () => false }: { readonly text?: string; readonly suffices?: () => boolean } = {},
+): Promise<void> {
   try {
-    for await (const message of await core.requestMany(subject, '', { strategy: 'stall', stall: NEXT_MS, maxWait: ALL_MS })) {
+    for await (const message of await core.requestMany(subject, text, { strategy: 'stall', stall: NEXT_MS, maxWait: ALL_MS })) {
       try {
         read(message.string());
       } catch {
         // Sent by a version with another format.
       }
+      if (suffices()) return;
     }
   } catch {
     // There is no other subscriber, or the connection is closed.

@@ -1,9 +1,12 @@
 /** Objects as files below one folder: a key is the path. */
-import type { Stats } from 'node:fs';
-import { constants, type FileHandle, lstat, mkdir, open, opendir, rm, rmdir } from 'node:fs/promises';
+import { closeSync, constants, createReadStream, fstatSync, lstatSync, openSync, readFileSync, type Stats } from 'node:fs';
+import { mkdir, opendir, rmdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { isWithin } from '../paths.ts';
+import { isShort } from '../streams/short.ts';
+import { unlinkFile } from '../streams/unlink.ts';
 import { Missing, type ObjectInfo, type ObjectStore } from './store.ts';
 import { isAbandoned, isTemporary } from './temporary.ts';
 import { validKey } from './valid-key.ts';
@@ -26,19 +29,18 @@ export async function openDirectory(root: string): Promise<ObjectStore> {
 
   /** Removes the folder and its parents while they are empty. rmdir fails for a folder in which a put has its temporary file. */
   async function removeEmpty(folder: string): Promise<void> {
-    for (let at = folder; at !== top && isWithin(top, at); at = dirname(at)) {
-      const removed = await rmdir(at).then(
-        () => true,
-        () => false,
-      );
-      if (!removed) return;
+    try {
+      // In a thread: some file systems wait for the disk to take a folder's block back.
+      for (let at = folder; at !== top && isWithin(top, at); at = dirname(at)) await rmdir(at);
+    } catch {
+      // It holds something, or has gone.
     }
   }
 
   return {
-    async put(key, source, maxBytes, signal) {
+    async put(key, source, maxBytes, signal, options) {
       try {
-        return await writeWhole(pathOf(key), source, maxBytes, signal);
+        return await writeWhole(pathOf(key), source, maxBytes, signal, options);
       } catch (error) {
         source.destroy();
         // The folder may have been created for this put alone; a refused key has none.
@@ -48,18 +50,24 @@ export async function openDirectory(root: string): Promise<ObjectStore> {
     },
 
     async get(key, range) {
-      const file = await openFile(pathOf(key), key);
-      return file.createReadStream(range === undefined ? {} : { start: range.start, end: range.end });
+      const { fd, size } = openFile(pathOf(key), key);
+      if (!isShort(size)) return createReadStream('', { fd, start: 0, ...range });
+      try {
+        return Readable.from([part(readFileSync(fd), range)], { objectMode: false });
+      } finally {
+        closeSync(fd);
+      }
     },
 
     async head(key) {
-      const stats = await statsOf(pathOf(key));
+      const stats = statsOf(pathOf(key));
       return stats?.isFile() ? infoOf(key, stats) : undefined;
     },
 
     async delete(key) {
       const path = pathOf(key);
-      await rm(path, { force: true }).catch(unlessAbsent);
+      const stats = statsOf(path);
+      if (stats !== undefined) await removeFile(path, stats.size);
       await removeEmpty(dirname(path));
     },
 
@@ -88,26 +96,43 @@ async function* filesBelow(top: string, folder: string, start: string): AsyncGen
       yield* filesBelow(top, `${key}/`, '');
       continue;
     }
-    const stats = await statsOf(join(top, key));
+    const stats = statsOf(join(top, key));
     if (!stats?.isFile()) continue;
     if (!isTemporary(entry.name)) yield infoOf(key, stats);
-    else if (isAbandoned(entry.name, stats.mtimeMs)) await rm(join(top, key), { force: true });
+    else if (isAbandoned(entry.name, stats.mtimeMs)) await removeFile(join(top, key), stats.size);
   }
 }
 
-async function openFile(path: string, key: string): Promise<FileHandle> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(unlessAbsent);
-  if (file === undefined) throw new Missing(`no object ${key}`);
+function openFile(path: string, key: string): { readonly fd: number; readonly size: number } {
+  const fd = ifThere(() => openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW));
+  if (fd === undefined) throw new Missing(`no object ${key}`);
+  const stats = fstatSync(fd);
+  if (stats.isFile()) return { fd, size: stats.size };
+  closeSync(fd);
+  throw new Missing(`no object ${key}`);
+}
+
+const part = (bytes: Buffer, range: Parameters<ObjectStore['get']>[1]): Buffer =>
+  range === undefined ? bytes : bytes.subarray(range.start, range.end + 1);
+
+async function removeFile(path: string, sizeBytes: number): Promise<void> {
   try {
-    if ((await file.stat()).isFile()) return file;
-    throw new Missing(`no object ${key}`);
+    await unlinkFile(path, sizeBytes);
   } catch (error) {
-    await file.close();
-    throw error;
+    unlessAbsent(error);
   }
 }
 
-const statsOf = (path: string): Promise<Stats | undefined> => lstat(path).catch(unlessAbsent);
+const statsOf = (path: string): Stats | undefined => ifThere(() => lstatSync(path));
+
+/** @returns undefined where there is nothing */
+function ifThere<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    return unlessAbsent(error);
+  }
+}
 
 const infoOf = (key: string, stats: Stats): ObjectInfo => ({ key, sizeBytes: stats.size, modifiedAt: Math.floor(stats.mtimeMs) });
 

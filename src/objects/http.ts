@@ -19,7 +19,7 @@ export function fetchTo(url: string, file: FileHandle, maxBytes: number, signal:
       await expectOk(response);
       const declared = Number(response.headers['content-length'] ?? Number.NaN);
       if (declared > maxBytes) throw new TooLarge(declared);
-      const { sizeBytes } = await pour(Readable.from(received(response, moved)), file, maxBytes, guarded);
+      const { sizeBytes } = await pour(Readable.from(received(response, moved)), (block) => file.writeFile(block), maxBytes, guarded);
       if (!Number.isNaN(declared) && sizeBytes !== declared)
         throw new Unreachable(`the object ended after ${sizeBytes} of ${declared} bytes`);
     } finally {

@@ -10,8 +10,13 @@ export interface ObjectInfo {
 
 export interface Written {
   readonly sizeBytes: number;
-  /** Lower-case hex. */
+  /** Lower-case hex; empty where it was not asked for. */
   readonly sha256: string;
+}
+
+export interface PutOptions {
+  /** False: the caller does not read the digest, and a store that needs none need not compute it. Unset: true. */
+  readonly digest?: boolean | undefined;
 }
 
 export interface ObjectStore {
@@ -20,7 +25,7 @@ export interface ObjectStore {
    * A `source` that was not stored is destroyed. Among concurrent puts of one key, the last to end wins as a whole.
    * @throws TooLarge as soon as more than `maxBytes` arrived · StoreFull when no space is left · the stream's own error
    */
-  put(key: string, source: Readable, maxBytes: number, signal?: AbortSignal): Promise<Written>;
+  put(key: string, source: Readable, maxBytes: number, signal?: AbortSignal, options?: PutOptions): Promise<Written>;
   /**
    * The stream holds a descriptor or a connection until it ends, fails or is destroyed: the caller must read it to the end or destroy it.
    * @param range bytes, both ends included

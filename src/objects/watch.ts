@@ -10,7 +10,7 @@ const FREE_SHARE = 0.05;
 const MOST_FREE_BYTES = 1 << 30;
 
 export interface StorageUse {
-  /** Size of all stored files; undefined if no maximum is set, because counting them takes a look at each. */
+  /** Size of all stored files; undefined if no maximum is set, because counting means looking at every file. */
   readonly usedBytes: number | undefined;
   /** Free space of the file system, for this user. */
   readonly freeBytes: number;

@@ -54,7 +54,7 @@ export interface Delivery {
    * meanwhile keeps it for that long, too. Unset where `gone` means that it is another's.
    */
   regain?(): Promise<void>;
-  /** Another has it: nothing more is said of it. Unset where a word of ours would not count. */
+  /** Another worker holds it: this one extends and acknowledges it no more. Unset where the queue ignores former holders. */
   forgo?(): void;
   /** Releases it, to be redelivered after `delayMs`. */
   release(delayMs: number): Promise<void>;
@@ -63,6 +63,8 @@ export interface Delivery {
    * one came from `pullExpress`.
    */
   isWaitedFor(): Promise<boolean>;
+  /** Whether its client has other orders in the pool, as far as that is known. */
+  isOneOfSeveral(): Promise<boolean>;
   /** Releases it behind what waits: in the lane `bulk`, and no longer for an express slot. */
   giveWay(): Promise<void>;
   /** The job has ended: removes the order. */

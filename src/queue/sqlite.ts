@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { type Lane, lanes, ORDER_VERSION, Order } from '../contracts/messages/order.ts';
-import { addColumn, openDatabase } from '../sqlite/open.ts';
+import { addColumn, type DatabasePlace, openDatabase } from '../sqlite/open.ts';
 import { onAbort } from '../streams/abort.ts';
 import { ACK_WAIT_MS, type Delivery, type OrderFacts, type Queue } from './queue.ts';
 
@@ -72,30 +72,29 @@ export const NEXT = {
 
 /** Another process may publish: a waiting pull checks this often, ms. Publications of this process wake it immediately. */
 const POLL_MS = 250;
+/** The same where no other process may: only a step of the clock makes an order due earlier than was reckoned. */
+const POLL_ALONE_MS = 2_000;
 
 /** How long an order that only a newer worker can read is delayed, for one to take it, ms. */
 const HAND_BACK_MS = 10_000;
 
 /**
- * @param path of the database file, in an existing folder; the job store may keep its tables in the same one
+ * @param at the database file, in an existing folder, or a connection to it; the job store may keep its tables in the same one
  * @param clock ms since the epoch
  * @param capacity orders per pool, waiting and held together
  * @param exclusive no other process pulls: held orders belong to a process that died, and wait again immediately
  */
-export function openQueue(
-  path: string,
+export function openSqliteQueue(
+  at: DatabasePlace,
   clock: () => number,
   { capacity, exclusive = false }: { readonly capacity: number; readonly exclusive?: boolean },
 ): Queue {
-  const database = openDatabase(path, SCHEMA);
+  const database = openDatabase(at, SCHEMA);
   addColumn(database, 'orders', 'client', "TEXT NOT NULL DEFAULT ''");
   addColumn(database, 'orders', 'round', 'INTEGER NOT NULL DEFAULT 0');
   addColumn(database, 'orders', 'is_small', 'INTEGER NOT NULL DEFAULT 0');
   database.exec(INDEXES);
   const sql = {
-    begin: database.prepare('BEGIN IMMEDIATE'),
-    commit: database.prepare('COMMIT'),
-    rollback: database.prepare('ROLLBACK'),
     has: database.prepare('SELECT 1 FROM orders WHERE pool = ? AND job_id = ?'),
     jobs: database.prepare('SELECT job_id FROM orders WHERE pool = ?'),
     count: database.prepare('SELECT count(*) AS orders FROM orders WHERE pool = ?'),
@@ -104,6 +103,8 @@ export function openQueue(
        VALUES ($pool, $jobId, $lane, $body, $now, $now, $client, $round, $isSmall, $deliveries)`,
     ),
     anyOf: database.prepare('SELECT 1 FROM orders WHERE pool = ? AND client = ? LIMIT 1'),
+    // Orders that name no client are not known to be one client's.
+    isOneOf: database.prepare("SELECT 1 FROM orders WHERE pool = ? AND client = ? AND client <> '' LIMIT 1 OFFSET 1"),
     lastOf: database.prepare('SELECT max(round) AS round FROM orders WHERE pool = ? AND client = ? AND lane = ?'),
     round: database.prepare('SELECT round FROM rounds WHERE pool = ? AND lane = ?'),
     enter: database.prepare(
@@ -117,7 +118,7 @@ export function openQueue(
     nextExpress: database.prepare(NEXT.express),
     fresh: database.prepare(NEXT.fresh),
     take: database.prepare(
-      'UPDATE orders SET token = ?, visible_at = ?, deliveries = deliveries + 1 WHERE number = ? RETURNING body, deliveries',
+      'UPDATE orders SET token = ?, visible_at = ?, deliveries = deliveries + 1 WHERE number = ? RETURNING body, deliveries, client',
     ),
     soonest: database.prepare('SELECT min(visible_at) AS at FROM orders WHERE pool = ? AND visible_at > ?'),
     extend: database.prepare('UPDATE orders SET visible_at = ? WHERE number = ? AND token = ?'),
@@ -134,18 +135,6 @@ export function openQueue(
   /** Emits the event of a pool when an order in it may have become available. */
   const wake = new EventEmitter().setMaxListeners(0);
   const wakePool = (pool: string) => void wake.emit(eventOf(pool));
-
-  function atomically<T>(work: () => T): T {
-    sql.begin.run();
-    try {
-      const result = work();
-      sql.commit.run();
-      return result;
-    } catch (error) {
-      if (database.isTransaction) sql.rollback.run();
-      throw error;
-    }
-  }
 
   /** The current round of a lane. */
   const roundOf = (pool: string, lane: Lane): number => Number(sql.round.get(pool, lane)?.['round'] ?? 0);
@@ -174,10 +163,10 @@ export function openQueue(
     pool: string,
     lane: Lane,
     { token, express }: { readonly token: string; readonly express: boolean },
-  ): { number: number; body: string; deliveries: number } | undefined {
+  ): { number: number; body: string; deliveries: number; client: string } | undefined {
     const line = `${pool} ${lane}`;
     const count = (taken.get(line) ?? 0) + 1;
-    return atomically(() => {
+    return database.atomically(() => {
       const now = clock();
       const oldestFirst = !express && count % OLDEST_EVERY === 0;
       const which = express ? sql.nextExpress : oldestFirst ? sql.nextOldest : sql.nextInTurn;
@@ -188,7 +177,7 @@ export function openQueue(
       // An order taken before its turn does not advance the lane: new orders would otherwise queue behind its round.
       if (!oldestFirst) sql.enter.run(pool, lane, Number(next['round']));
       taken.set(line, count);
-      return { number, body: String(row?.['body']), deliveries: Number(row?.['deliveries']) };
+      return { number, body: String(row?.['body']), deliveries: Number(row?.['deliveries']), client: String(row?.['client']) };
     });
   }
 
@@ -201,7 +190,8 @@ export function openQueue(
       // Another process took it first.
       if (row === undefined) continue;
       const order = orderIn(row.body);
-      if (order !== undefined) return delivery(order, { number: row.number, token, redelivered: row.deliveries > 1, express });
+      if (order !== undefined)
+        return delivery(order, { number: row.number, token, redelivered: row.deliveries > 1, express, client: row.client });
       sql.release.run(clock() + HAND_BACK_MS, row.number, token);
     }
     return undefined;
@@ -211,8 +201,9 @@ export function openQueue(
     readonly number: number;
     readonly token: string;
     readonly express: boolean;
+    readonly client: string;
   }
-  function delivery(order: Order, { number, token, redelivered, express }: Taken): Delivery {
+  function delivery(order: Order, { number, token, redelivered, express, client }: Taken): Delivery {
     const { pool } = order;
     return {
       order,
@@ -221,8 +212,11 @@ export function openQueue(
         const query = express ? sql.nextExpress : sql.fresh;
         return lanes.some((lane) => query.get({ pool, lane, now: clock() }) !== undefined);
       },
+      async isOneOfSeveral() {
+        return sql.isOneOf.get(pool, client) !== undefined;
+      },
       async giveWay() {
-        atomically(() => {
+        database.atomically(() => {
           const row = sql.takeOut.get(number, token);
           if (row === undefined) return;
           const client = String(row['client']);
@@ -248,7 +242,8 @@ export function openQueue(
   /** How long a pull may sleep before it must check again, ms. */
   function patience(pool: string): number {
     const soonest = sql.soonest.get(pool, clock())?.['at'];
-    return typeof soonest === 'number' ? Math.max(1, Math.min(POLL_MS, soonest - clock())) : POLL_MS;
+    const mostMs = exclusive ? POLL_ALONE_MS : POLL_MS;
+    return typeof soonest === 'number' ? Math.max(1, Math.min(mostMs, soonest - clock())) : mostMs;
   }
 
   async function pullFrom(
@@ -272,7 +267,7 @@ export function openQueue(
 
   return {
     async publish(order, { client = '', isSmall = false } = {}) {
-      const answer = atomically(() => {
+      const answer = database.atomically(() => {
         if (sql.has.get(order.pool, order.jobId) !== undefined) return 'duplicate';
         if (Number(sql.count.get(order.pool)?.['orders']) >= capacity) return 'full';
         insert(order, { client, isSmall, round: turnOf(order.pool, order.lane, client) });

@@ -3,11 +3,8 @@ import { randomBytes } from 'node:crypto';
 import type { ApiDeps } from '../api/deps.ts';
 import { baseUrl } from '../api/http/base-url.ts';
 import { createServer } from '../api/server.ts';
-import { modelsOf } from '../catalog/engine.ts';
-import { engines } from '../catalog/engines.gen.ts';
 import { expectedCatalog, liveCatalog } from '../catalog/live.ts';
 import type { Config } from '../config.ts';
-import { defectSentence } from '../contracts/messages/fault.ts';
 import { JOBS_STREAM } from '../jobs/nats/jobs.ts';
 import { openClock } from '../nats/clock.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -19,6 +16,7 @@ import { openCluster } from './cluster/cluster.ts';
 import { ensureCluster } from './cluster/ensure.ts';
 import { answerGrants } from './cluster/grants.ts';
 import { joinCluster } from './cluster/join.ts';
+import { missingInCluster } from './cluster/missing.ts';
 import { answerSubmissions } from './cluster/submissions.ts';
 import { judgeOfApi } from './machine/judge.ts';
 import { pageHere } from './machine/page.ts';
@@ -27,11 +25,10 @@ import { fetchingFor } from './process/fetch.ts';
 import { listen } from './process/listen.ts';
 import { untilLost, watchStore } from './process/lost.ts';
 import { privateMetrics } from './process/probe.ts';
+import { commitOf } from './process/program.ts';
 import type { Running } from './process/running.ts';
 import { unreadableTo } from './process/unreadable.ts';
-
-const reasonFor = (defect: string | undefined): string =>
-  defect === undefined ? 'no worker that has it has reported' : defectSentence(defect);
+import { webhooksFor } from './process/webhooks.ts';
 
 /** @param checkout absolute path of the project */
 export async function api(config: Config, checkout: string, version: string): Promise<Running> {
@@ -44,53 +41,62 @@ export async function api(config: Config, checkout: string, version: string): Pr
   const time = await openClock(nats, JOBS_STREAM);
   const clock = time.now;
   const store = await openCluster(nats, config, log, unreadable, clock);
-  const { objects, registry } = store;
+  const { batches, idempotency, queue, room, signals, encryption, objects, uploads, limits, registry } = store;
   const catalog = liveCatalog(() => registry.pools().values());
   const expected = expectedCatalog(() => registry.pools().values(), { clock, createdAt });
   const stopping = new AbortController();
 
-  const deps: ApiDeps = {
-    ...store,
-    ...fetchingFor(config),
-    settings: config.api,
-    page: await pageHere(config, checkout, log),
-    judge: judgeOfApi(log),
-    get catalog() {
-      return catalog();
+  const { sender, ...fetching } = fetchingFor(config);
+  const parts: Omit<ApiDeps, 'webhooks'> = {
+    jobs: { store: store.jobs, batches, idempotency, queue, room, signals, encryption, clock },
+    files: { objects, uploads, ...fetching, judge: judgeOfApi(log), suffix: config.output.suffix },
+    catalogue: {
+      get current() {
+        return catalog();
+      },
+      get expected() {
+        return expected();
+      },
+      get missing() {
+        return missingInCluster(new Set(catalog().engines.map(({ id }) => id)), registry.pools());
+      },
+      get pools() {
+        return registry.pools();
+      },
+      get removedPools() {
+        return registry.removed();
+      },
     },
-    get expected() {
-      return expected();
+    limits,
+    telemetry: { log, metrics, loop: watchLoop({ log, metrics, otherwise: 'upkeep', signal: stopping.signal }) },
+    service: {
+      settings: config.api,
+      version,
+      commit: commitOf(checkout),
+      page: await pageHere(config, checkout, log),
+      newId: () => randomBytes(16).toString('hex'),
+      stopping: stopping.signal,
     },
-    get missing() {
-      const there = new Set(catalog().engines.map(({ id }) => id));
-      const pools = [...registry.pools().values()];
-      const defectOf = (id: string) => pools.map(({ broken }) => broken?.get(id)).find((defect) => defect !== undefined);
-      const lacking = engines.filter((engine) => !there.has(engine.id) && modelsOf(engine).length === 0);
-      return lacking.map((engine) => ({ engine, reason: reasonFor(defectOf(engine.id)) }));
-    },
-    get pools() {
-      return registry.pools();
-    },
-    get removedPools() {
-      return registry.removed();
-    },
-    log,
-    metrics,
-    loop: watchLoop({ log, metrics, otherwise: 'upkeep', signal: stopping.signal }),
-    clock,
-    newId: () => randomBytes(16).toString('hex'),
-    version,
-    stopping: stopping.signal,
   };
+  const webhooks = webhooksFor({ ...parts, sender, settings: config.webhooks });
+  const deps: ApiDeps = { ...parts, webhooks: webhooks?.api };
   const server = createServer(deps);
   const drain = drainable(server.server);
-  const endGrants = answerGrants(nats, store);
+  const endGrants = answerGrants(nats, deps);
   const port = await listen(server, config.api);
   const probes = await privateMetrics(config, metrics, stopping.signal);
   const endSubmissions = answerSubmissions(nats, deps, () => baseUrl(config.api, undefined, port));
   const stopRerouting = startRerouting({ ...store, clock, log });
   const { abandonUploads } = objects;
-  const upkeep = startUpkeep({ ...store, ...config.upkeep, abandonUploads, unreadable: unreadable('job'), clock, log });
+  const upkeep = startUpkeep({
+    ...store,
+    ...config.upkeep,
+    abandonUploads,
+    unreadable: unreadable('job'),
+    clock,
+    log,
+    offer: webhooks?.offer,
+  });
   return {
     port,
     ended: untilLost(nats, emptied),
@@ -100,7 +106,7 @@ export async function api(config: Config, checkout: string, version: string): Pr
       drain(config.api.drainMs);
       await server.close();
       await probes?.close();
-      await Promise.all([upkeep.stop(), stopRerouting()]);
+      await Promise.all([upkeep.stop(), stopRerouting(), webhooks?.stop()]);
       endGrants();
       await endSubmissions();
       await store.close();

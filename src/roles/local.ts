@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { grants } from '../api/jobs/grants.ts';
+import { forwarding } from '../api/recipes/forward.ts';
 import { createServer } from '../api/server.ts';
 import type { Config } from '../config.ts';
 import { faultOf } from '../contracts/messages/fault.ts';
@@ -17,7 +18,7 @@ import { startWorkers } from '../worker/workers.ts';
 import { openConverters } from './machine/converters.ts';
 import { devicesHere, slotsWith } from './machine/devices.ts';
 import { openEmbedded } from './machine/embedded.ts';
-import { missingHere, poolsHere } from './machine/here.ts';
+import { catalogueHere, missingHere, poolsHere } from './machine/here.ts';
 import { judgeOfApi } from './machine/judge.ts';
 import { sayWhatIsMissing } from './machine/missing.ts';
 import { pageHere } from './machine/page.ts';
@@ -26,8 +27,10 @@ import { fetchingFor } from './process/fetch.ts';
 import { healthOf } from './process/health.ts';
 import { listen } from './process/listen.ts';
 import { privateMetrics } from './process/probe.ts';
+import { commitOf } from './process/program.ts';
 import type { Running } from './process/running.ts';
 import { unreadableTo } from './process/unreadable.ts';
+import { webhooksFor } from './process/webhooks.ts';
 
 /** @param checkout absolute path of the project @param clock ms since the epoch */
 export async function local(config: Config, checkout: string, version: string, clock: () => number = Date.now): Promise<Running> {
@@ -38,8 +41,9 @@ export async function local(config: Config, checkout: string, version: string, c
   const unreadable = unreadableTo(log, metrics);
   const signals = memorySignals();
   const newId = () => randomBytes(16).toString('hex');
-  const fetching = fetchingFor(config);
-  const store = await openEmbedded(config, unreadable, clock);
+  const { sender, ...fetching } = fetchingFor(config);
+  const store = await openEmbedded(config, unreadable, clock, version);
+  const { durability, batches, idempotency, queue, room, encryption, objects, storage, uploads, limits } = store;
   const served = config.worker.toolchains ?? toolchains;
   const converters = await openConverters(config, checkout, log, metrics, served);
   const stopping = new AbortController();
@@ -50,34 +54,29 @@ export async function local(config: Config, checkout: string, version: string, c
   const slots = Object.fromEntries(toolchains.map((name) => [name, slotsOf(name)]));
   const health = healthOf(converters, config, { slots, others: false }, log);
   const pools = poolsHere(converters.catalog, slots, clock(), devices, served);
-  const server = createServer({
-    ...store,
-    ...fetching,
-    settings: config.api,
-    page: await pageHere(config, checkout, log),
-    get catalog() {
-      return converters.catalog();
+  const jobs = { store: store.jobs, durability, batches, idempotency, queue, room, signals, encryption, clock };
+  const catalogue = catalogueHere(converters, served, pools);
+  const parts = {
+    jobs,
+    files: { objects, storage, uploads, ...fetching, judge: judgeOfApi(log), suffix: config.output.suffix },
+    catalogue,
+    limits,
+    telemetry: { log, metrics, loop: watchLoop({ log, metrics, otherwise: 'worker', signal: stopping.signal }) },
+    service: {
+      settings: config.api,
+      version,
+      commit: commitOf(checkout),
+      page: await pageHere(config, checkout, log),
+      newId,
+      stopping: stopping.signal,
+      confinement: converters.confinement,
+      fault: () => health.fault ?? (storage.use.full === undefined ? undefined : faultOf('disk_full', storage.use.full)),
     },
-    signals,
-    judge: judgeOfApi(log),
-    log,
-    metrics,
-    loop: watchLoop({ log, metrics, otherwise: 'worker', signal: stopping.signal }),
-    clock,
-    newId,
-    version,
-    confinement: converters.confinement,
-    get missing() {
-      return missingHere(converters, served);
-    },
-    get pools() {
-      return pools();
-    },
-    stopping: stopping.signal,
-    fault: () => health.fault ?? (store.storage.use.full === undefined ? undefined : faultOf('disk_full', store.storage.use.full)),
-  });
+  };
+  const webhooks = webhooksFor({ ...parts, sender, settings: config.webhooks, aloneSince: store.aloneSince });
+  const server = createServer({ ...parts, webhooks: webhooks?.api });
   // Before any claim: a start that fails because the port is in use must not cost each waiting job an attempt.
-  await listen(server, config.api);
+  const port = await listen(server, config.api);
   const probes = await privateMetrics(config, metrics, stopping.signal);
   const workers = await startWorkers({
     ...converters,
@@ -88,17 +87,17 @@ export async function local(config: Config, checkout: string, version: string, c
     settings: { ...config.worker, slots },
     signals,
     health,
-    grant: grants(store.jobs, store.objects, store.encryption),
+    forward: forwarding({ jobs, catalogue, files: { objects } }),
+    grant: grants(store.jobs, objects, encryption, config.output.suffix),
     log,
     metrics,
     clock,
     newAttempt: newId,
   }).catch(asCannotStart(TooLittleMemory));
   void workers.tried.then(() => stopping.signal.aborted || sayWhatIsMissing(log, missingHere(converters, served), config.worker.trials));
-  const upkeep = startUpkeep({ ...store, ...config.upkeep, unreadable: unreadable('job'), clock, log });
-  const address = server.server.address();
+  const upkeep = startUpkeep({ ...store, ...config.upkeep, unreadable: unreadable('job'), clock, log, offer: webhooks?.offer });
   return {
-    port: typeof address === 'object' && address !== null ? address.port : config.api.port,
+    port,
     countUncaught: metrics.uncaught,
     async stop() {
       stopping.abort();
@@ -107,7 +106,7 @@ export async function local(config: Config, checkout: string, version: string, c
       setTimeout(() => server.server.closeAllConnections(), 500).unref();
       await server.close();
       await probes?.close();
-      await upkeep.stop();
+      await Promise.all([upkeep.stop(), webhooks?.stop()]);
       await store.close();
     },
   };

@@ -5,10 +5,10 @@ import type { Config } from '../config.ts';
 import { queueAbilities } from '../contracts/messages/presence.ts';
 import { toolchainRow } from '../contracts/toolchains.ts';
 import { tryDevices } from '../exec/models/trial.ts';
-import { openJobs } from '../jobs/nats/jobs.ts';
+import { openNatsJobs } from '../jobs/nats/jobs.ts';
 import { openClock } from '../nats/clock.ts';
 import { streamOf } from '../queue/nats/pool.ts';
-import { openQueue } from '../queue/nats/queue.ts';
+import { openNatsQueue } from '../queue/nats/queue.ts';
 import { natsSignals } from '../signals/nats.ts';
 import { createLog } from '../telemetry/log.ts';
 import { watchLoop } from '../telemetry/loop.ts';
@@ -18,7 +18,7 @@ import { natsPresence } from '../worker/nats.ts';
 import { startPresence, workerName } from '../worker/presence.ts';
 import { startWorkers } from '../worker/workers.ts';
 import { awaitPool } from './cluster/declared.ts';
-import { askForGrants } from './cluster/grants.ts';
+import { askForGrants, askToForward } from './cluster/grants.ts';
 import { joinCluster } from './cluster/join.ts';
 import { retirement } from './cluster/retirement.ts';
 import { openConverters } from './machine/converters.ts';
@@ -58,8 +58,8 @@ export async function worker(config: Config, checkout: string): Promise<Running>
   // A worker limited to one conversion has one slot.
   const slots = Math.min(onDevices, config.worker.conversionsPerWorker || Number.POSITIVE_INFINITY);
   const me = { pool, worker: workerName(config.worker.name) };
-  const jobs = await openJobs(nats, { report: (err) => log.error({ err }, 'a stored record cannot be read') });
-  const queue = openQueue(nats);
+  const jobs = await openNatsJobs(nats, { report: (err) => log.error({ err }, 'a stored record cannot be read') });
+  const queue = openNatsQueue(nats);
   const stopping = new AbortController();
   watchLoop({ log, metrics, otherwise: 'worker', signal: stopping.signal });
   const health = healthOf(converters, config, { slots: { [toolchain]: slots }, others: true }, log);
@@ -88,6 +88,7 @@ export async function worker(config: Config, checkout: string): Promise<Running>
     jobs,
     queue,
     signals: natsSignals(nats),
+    forward: askToForward(nats, pool),
     grant: askForGrants(nats, pool),
     reserve: presence.reserve,
     health,

@@ -1,30 +1,67 @@
 /** The embedded database: one SQLite file, in which every store has separate tables, and which several processes of one machine may hold open. */
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
 /** How long a statement waits for another process's write, ms. It blocks this process meanwhile, but a write takes microseconds. */
-const BUSY_MS = 5_000;
+export const BUSY_MS = 5_000;
 
 /**
- * A crashed process loses nothing that was answered; a power cut may lose the last writes, never the file (`synchronous=NORMAL` under WAL,
+ * A crashed process loses nothing that was committed; a power cut may lose the last writes, never the file (`synchronous=NORMAL` under WAL,
  * https://sqlite.org/pragma.html#pragma_synchronous).
- * @param path of the file, in an existing folder @param schema statements that make what is missing
  */
-export function openDatabase(path: string, schema: string): DatabaseSync {
-  const database = new DatabaseSync(path, { timeout: BUSY_MS });
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+export const PRAGMAS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL';
+
+/** What one store sees of it. */
+export interface Database {
+  readonly isOpen: boolean;
+  exec(sql: string): void;
+  prepare(sql: string): Pick<StatementSync, 'get' | 'all' | 'run'>;
+  /** Makes all changes of `work` or none. */
+  atomically<T>(work: () => T): T;
+  close(): void;
+}
+
+/** Path of the file, in an existing folder: each change is committed at once. Or a connection that all stores of the process share. */
+export type DatabasePlace = string | { open(schema: string): Database };
+
+/**
+ * @param schema statements that make what is missing
+ */
+export function openDatabase(at: DatabasePlace, schema: string): Database {
+  if (typeof at !== 'string') return at.open(schema);
+  const database = new DatabaseSync(at, { timeout: BUSY_MS });
+  database.exec(PRAGMAS);
   database.exec(schema);
-  return database;
+  const [begin, commit, rollback] = ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'].map((sql) => database.prepare(sql));
+  return {
+    get isOpen() {
+      return database.isOpen;
+    },
+    exec: (sql) => database.exec(sql),
+    prepare: (sql) => database.prepare(sql),
+    atomically(work) {
+      begin?.run();
+      try {
+        const result = work();
+        commit?.run();
+        return result;
+      } catch (error) {
+        if (database.isTransaction) rollback?.run();
+        throw error;
+      }
+    },
+    close: () => database.close(),
+  };
 }
 
 /**
  * Brings a table of an older filemill to its present shape, once. What runs on it meanwhile goes on: columns have defaults.
  * @param backfill what the existing rows get, as statements
  */
-export function addColumn(database: DatabaseSync, table: string, column: string, definition: string, backfill = ''): void {
+export function addColumn(database: Database, table: string, column: string, definition: string, backfill = ''): void {
   const has = () => database.prepare(`SELECT 1 FROM pragma_table_info('${table}') WHERE name = ?`).get(column) !== undefined;
   if (has()) return;
-  database.exec('BEGIN IMMEDIATE');
-  // Another process may have been faster.
-  if (!has()) database.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}; ${backfill}`);
-  database.exec('COMMIT');
+  database.atomically(() => {
+    // Another process may have been faster.
+    if (!has()) database.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}; ${backfill}`);
+  });
 }

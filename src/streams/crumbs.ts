@@ -7,7 +7,7 @@ const FEW_PIECES = 1_000;
 const MIN_MEAN_BYTES = 16;
 
 /**
- * The parser works through a whole read of the network, 64 KiB, before anybody else has a turn: ten thousand chunks of one byte. It hands
+ * The parser works through a whole read of the network, 64 KiB, before other work gets a turn: ten thousand chunks of one byte. It hands
  * each to `push`, whose work is most of what they cost.
  * @param refuse called at most once; the rest of the body is dropped
  * @returns the end of watching

@@ -1,6 +1,6 @@
 /** What the role controller measures. Labels: pools and kinds of resources, bounded by what operators created. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type Uncaught, uncaughtCounter } from './metrics.ts';
+import { LAG_EVERY_MS, type Uncaught, uncaughtCounter } from './metrics.ts';
 
 /** The state of a pool; an undefined value is unknown, and has no series. */
 export interface PoolGauges {
@@ -53,7 +53,7 @@ const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 
 export function createControllerMetrics(): ControllerMetrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_EVERY_MS });
   const gauge = (name: string, help: string, ...labelNames: string[]) => new Gauge({ name, help, labelNames, registers });
   const counter = (name: string, help: string, ...labelNames: string[]) => new Counter({ name, help, labelNames, registers });
   const histogram = (name: string, help: string, ...labelNames: string[]) =>

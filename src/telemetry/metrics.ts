@@ -1,6 +1,9 @@
 /** What is counted and measured: every label comes from a fixed set, so that no client can make the series grow. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
+/** How often Node's own histogram of lags looks, ms: the usual 10 wakes an idle process a hundred times a second. */
+export const LAG_EVERY_MS = 200;
+
 export interface PoolSeen {
   readonly pool: string;
   readonly workers: number;
@@ -21,6 +24,8 @@ export interface Metrics {
   /** A conversion was stopped because another client waited; its order was requeued. */
   jobGaveWay(pool: string): void;
   conversionEnded(engine: string, seconds: number): void;
+  /** A conversion has done without something that its source has and its target could contain. */
+  propertyLost(engine: string, property: string): void;
   residentReplaced(program: string, why: string): void;
   /** All engines of this process that do not work, with the kind of their defect by id: the series of others are removed. */
   enginesWithdrawn(defects: ReadonlyMap<string, string>): void;
@@ -32,6 +37,8 @@ export interface Metrics {
   uncaught(kind: Uncaught): void;
   /** @param what an outcome of the role egress */
   egressAsked(what: string): void;
+  /** @param outcome of an attempt to send the message at a job's end, from a fixed set */
+  webhookSent(outcome: string, seconds: number): void;
   /** @param kind of record, from a fixed set */
   recordUnreadable(kind: string): void;
   /** Called at each scrape. */
@@ -66,7 +73,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']);
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_EVERY_MS });
   const requests = new Histogram({
     name: 'filemill_http_request_seconds',
     help: 'Time from the first byte of a request to the end of its response',
@@ -101,6 +108,12 @@ export function createMetrics(): Metrics {
     buckets: [0.02, 0.1, 0.5, 2, 10, 60, 600],
     registers,
   });
+  const losses = new Counter({
+    name: 'filemill_fidelity_lost_total',
+    help: 'Properties that a source has, that its result could have, and that it does not have',
+    labelNames: ['engine', 'property'],
+    registers,
+  });
   const residents = new Counter({
     name: 'filemill_residents_replaced_total',
     help: 'Resident programs that were replaced',
@@ -130,6 +143,13 @@ export function createMetrics(): Metrics {
     name: 'filemill_egress_requests_total',
     help: 'Requests to the role egress, by outcome',
     labelNames: ['what'],
+    registers,
+  });
+  const webhooks = new Histogram({
+    name: 'filemill_webhook_seconds',
+    help: 'Time of attempts to send the message at the end of a job, by outcome: `delivered`, `again` (another attempt follows), `failed`',
+    labelNames: ['outcome'],
+    buckets: [0.05, 0.2, 1, 5, 30],
     registers,
   });
   const unreadable = new Counter({
@@ -196,6 +216,7 @@ export function createMetrics(): Metrics {
     uploaded: (bytes) => uploads.inc(bytes),
     jobEnded: (pool, status, reason) => jobs.inc({ pool, status, reason }),
     conversionEnded: (engine, seconds) => conversions.observe({ engine }, seconds),
+    propertyLost: (engine, property) => losses.inc({ engine, property }),
     residentReplaced: (program, why) => residents.inc({ program, why }),
     enginesWithdrawn(defects) {
       withdrawn.reset();
@@ -211,6 +232,7 @@ export function createMetrics(): Metrics {
     },
     uncaught: (kind) => uncaught.inc({ kind }),
     egressAsked: (what) => egress.inc({ what }),
+    webhookSent: (outcome, seconds) => webhooks.observe({ outcome }, seconds),
     recordUnreadable: (kind) => unreadable.inc({ kind }),
     onScrape(read) {
       scrape = read;

@@ -37,7 +37,11 @@ function fetching({ now, record, aloneSince }: Seen): SweepAction | undefined {
 
 /** Files of a job that will not be read again: the input once it has ended, and outputs of losing attempts. */
 function leftovers({ record, keys = [] }: Seen): SweepAction | undefined {
-  const unread = keys.filter(hasEnded(record) ? (key) => key !== record.output?.key : (key) => isLosing(key, record.id, record.attempt));
+  const unread = keys.filter(
+    hasEnded(record)
+      ? (key) => key !== record.output?.key
+      : (key) => key !== record.recipe?.carried?.key && isLosing(key, record.id, record.attempt),
+  );
   return unread.length === 0 ? undefined : { do: 'delete', keys: unread };
 }
 

@@ -40,7 +40,7 @@ export interface Checked {
 
 export const NOTHING_CHECKED: Checked = { since: new Map(), last: new Map() };
 
-/** @returns unsubscribe */
+/** @returns stop: resolves once a check in progress has ended */
 export function startRerouting(deps: RerouteDeps): () => Promise<void> {
   const { log } = deps;
   const stopping = new AbortController();

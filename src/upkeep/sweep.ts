@@ -40,6 +40,8 @@ export interface Upkept {
   readonly aloneSince?: number | undefined;
   /** Share of objects without a record, 0 to 1, above which none of them is deleted. */
   readonly maxOrphanShare: number;
+  /** Given each job that has ended and is looked at: its message may be due. Returns at once. */
+  readonly offer?: ((stored: Stored) => void) | undefined;
 }
 
 /** What a run did. */
@@ -78,7 +80,7 @@ export function sweeperOver(upkept: Upkept): Sweeper {
       const tally: Tally = { delete: 0, publish: 0, move: 0, fail: 0, forget: 0, orphaned: 0, batches: 0, idempotency: 0, troubles: 0 };
       const run: Run = { upkept, tally, signal, ordered: new Map(), objectsFailed: false };
       const { jobs, idempotency, clock } = upkept;
-      const deps: Record<string, () => Promise<void>> = {
+      const parts: Record<string, () => Promise<void>> = {
         objects: () => lookAtFiles(run, walk),
         async jobs() {
           for await (const due of jobs.due(clock())) {
@@ -95,7 +97,7 @@ export function sweeperOver(upkept: Upkept): Sweeper {
           tally.idempotency = await idempotency.sweep(clock());
         },
       };
-      for (const [part, work] of Object.entries(deps)) {
+      for (const [part, work] of Object.entries(parts)) {
         if (signal?.aborted) break;
         await work().catch((err: unknown) => {
           tally.troubles++;
@@ -145,6 +147,7 @@ async function tend(run: Run, due: Due): Promise<void> {
   const action = nextAction({ now, record, hasOrder: ended || stored.hasOrder, keys, queueMs, aloneSince });
   if (action !== undefined && action.do !== 'wait' && (await apply(upkept, stored, action))) tally[action.do]++;
   if (action?.do === 'forget') return due.settle();
+  if (ended) upkept.offer?.(stored);
   const until = nextLookAt(record, now);
   if (ended && keys !== undefined && until > now) await due.settle(until);
 }

@@ -31,7 +31,7 @@ export type { SweepLog };
 
 /** The first run begins at once, so that a restart repairs what a crash left. */
 export function startUpkeep(
-  given: Pick<Upkept, 'jobs' | 'batches' | 'idempotency' | 'queue' | 'objects' | 'clock' | 'log' | 'unreadable'> & Settings,
+  given: Pick<Upkept, 'jobs' | 'batches' | 'idempotency' | 'queue' | 'objects' | 'clock' | 'log' | 'unreadable' | 'offer'> & Settings,
 ): Upkeep {
   const upkept: Upkept = { queueMs: 3_600_000, longestJobMs: 3_600_000, maxOrphanShare: 0.25, ...given };
   const { uploadRecords: uploads, abandonUploads } = given;

@@ -29,7 +29,7 @@ export async function ensureUploads(nats: Nats, replicas: number): Promise<void>
  * @param nats stays open when the store is closed
  * @param onUnreadable called for each record that a scan had to skip
  */
-export function openUploads(nats: Nats, onUnreadable: (why: Error) => void = (why) => process.emitWarning(why)): UploadStore {
+export function openNatsUploads(nats: Nats, onUnreadable: (why: Error) => void = (why) => process.emitWarning(why)): UploadStore {
   const records = openBucket(nats, RECORDS.name);
   const clients = openBucket(nats, CLIENTS.name);
 

@@ -1,7 +1,7 @@
 /** Upload records in one SQLite file, which several processes on one machine may have open. */
 
 import { RevisionConflict } from '../errors.ts';
-import { openDatabase } from '../sqlite/open.ts';
+import { type DatabasePlace, openDatabase } from '../sqlite/open.ts';
 import { Exceeded, type StoredUpload, type UploadBounds, UploadRecord, type UploadStore } from './store.ts';
 
 /** AUTOINCREMENT never reuses a number, so a record that was removed and created again cannot match an old revision. */
@@ -17,11 +17,11 @@ const PAGE = 64;
 const UNBOUNDED: UploadBounds = { uploads: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, now: 0 };
 
 /**
- * @param path of the database file, in an existing folder; other stores may keep their tables in the same one
+ * @param at the database file, in an existing folder, or a connection to it; other stores may keep their tables in the same one
  * @param onUnreadable called for each record that a scan had to skip
  */
-export function openUploads(path: string, onUnreadable: (why: Error) => void = (why) => process.emitWarning(why)): UploadStore {
-  const database = openDatabase(path, SCHEMA);
+export function openSqliteUploads(at: DatabasePlace, onUnreadable: (why: Error) => void = (why) => process.emitWarning(why)): UploadStore {
+  const database = openDatabase(at, SCHEMA);
   const sql = {
     // One statement is one transaction: concurrent creates run before or after it.
     create: database.prepare(

@@ -8,8 +8,11 @@ import { conversionFailed } from '../errors.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import type { Judge } from '../judge/judge.ts';
+import type { ConvertDeps } from './conversion/convert.ts';
 import { runJob, sourceName } from './conversion/job-handler.ts';
 import type { PackedOutput } from './conversion/output.ts';
+import type { DeliveredResult } from './conversion/recipes/deliver.ts';
+import { runWhole } from './conversion/recipes/whole.ts';
 import { createStepper, type Stepper } from './conversion/run-step.ts';
 import { runTrial } from './conversion/run-trial.ts';
 import type { DirectSlot, DirectSlots } from './direct-slots.ts';
@@ -46,6 +49,11 @@ export interface DirectResult {
 export interface DirectConversions {
   /** @param take is given the result, which goes when it has ended @throws Failure `CONVERSION_FAILED` */
   run<T>(job: DirectJob, take: (result: DirectResult) => Promise<T>): Promise<T>;
+  /** The same for a recipe, of all pools: `take` is given each of its outputs. @throws Failure `CONVERSION_FAILED` */
+  runRecipe<T>(
+    job: DirectJob,
+    take: (results: readonly DeliveredResult[], about: Pick<JobRecord, 'warnings' | 'engine'>) => Promise<T>,
+  ): Promise<T>;
   /** Ends all programs. What still runs fails. */
   close(): Promise<void>;
 }
@@ -84,12 +92,10 @@ export function openDirect({ slots, opened, toolbox, judge, catalog, engineState
     else next(place);
   };
 
-  const convertIn = async <T>(place: OpenSlot, job: DirectJob, deliver: (result: DirectResult) => Promise<T>): Promise<T> => {
-    const { slot, stepper, residents, proofs } = place;
-    const { record, paths, password, signal, onProgress } = job;
-    const limits = slots.limitsIn(record.pool as Toolchain);
-    const hopDeps = { slot, stepper, judge, limits };
-    const proof = proofs.getOrInsertComputed(record.pool, () =>
+  /** What converts in this slot as one of a pool would. */
+  const depsIn = ({ slot, stepper, residents, proofs }: OpenSlot, pool: string): ConvertDeps => {
+    const hopDeps = { slot, stepper, judge, limits: slots.limitsIn(pool as Toolchain) };
+    const proof = proofs.getOrInsertComputed(pool, () =>
       proofIn({
         runTrial: (engine, trial, stop) => runTrial(hopDeps, engine, trial, stop),
         states,
@@ -98,6 +104,12 @@ export function openDirect({ slots, opened, toolbox, judge, catalog, engineState
         machineFault: async () => undefined,
       }),
     );
+    return { ...hopDeps, proof, states, catalog: catalog() };
+  };
+
+  const convertIn = async <T>(place: OpenSlot, job: DirectJob, deliver: (result: DirectResult) => Promise<T>): Promise<T> => {
+    const { slot } = place;
+    const { record, paths, password, signal, onProgress } = job;
     const base = await slot.makeFolder('job');
     const folder = await slot.makePrivateFolder('delivery');
     try {
@@ -112,7 +124,7 @@ export function openDirect({ slots, opened, toolbox, judge, catalog, engineState
       }
       signal.throwIfAborted();
       const context = { base, folder, password, signal, onProgress };
-      const converted = await runJob({ ...hopDeps, proof, states, catalog: catalog() }, record, sources, context);
+      const converted = await runJob(depsIn(place, record.pool), record, sources, context);
       return await deliver({ ...converted, warnings: [...record.warnings, ...converted.warnings] });
     } finally {
       await slot.removeFolder(folder);
@@ -120,19 +132,28 @@ export function openDirect({ slots, opened, toolbox, judge, catalog, engineState
     }
   };
 
+  const inSlot = async <T>(job: DirectJob, work: (place: OpenSlot) => Promise<T>): Promise<T> => {
+    const place = await take();
+    try {
+      if (job.signal.aborted) throw conversionFailed('cancelled');
+      return await work(place);
+    } finally {
+      giveBack(place);
+    }
+  };
+
   return {
-    async run(job, deliver) {
-      const place = await take();
-      try {
-        if (job.signal.aborted) throw conversionFailed('cancelled');
-        return await convertIn(place, job, deliver);
-      } finally {
-        giveBack(place);
-      }
-    },
+    run: (job, deliver) => inSlot(job, (place) => convertIn(place, job, deliver)),
+    runRecipe: (job, deliver) => inSlot(job, (place) => runWhole(place.slot, (pool) => depsIn(place, pool), job, deliver)),
     async close() {
       const unused = first === undefined ? [] : [first];
-      await Promise.all([...all, ...unused].map(async (opening) => (await opening.catch(() => undefined))?.residents.close()));
+      const closing = [...all, ...unused].map(async (opening) => {
+        const place = await opening.catch(() => undefined);
+        await place?.residents.close();
+        // The caller removes the folder that these lie in.
+        await place?.slot.settled();
+      });
+      await Promise.all(closing);
     },
   };
 }

@@ -84,7 +84,7 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
     return found;
   };
   let again: Promise<Fault | undefined> | undefined;
-  /** A check that begins after the call, as one under way may have missed what is broken now. Those that fail until it begins share it. */
+  /** A check that begins after the call: one under way may have missed what is broken now. All who ask before it begins share it. */
   const checkAgain = (): Promise<Fault | undefined> => {
     again ??= (async () => {
       do await checking?.catch(() => undefined);
@@ -122,7 +122,7 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
     check: checkAgain,
 
     async classifyError(error) {
-      // Found out by a trial, and with the worker in good health.
+      // A trial found it out while the worker was healthy.
       if (isEngineBroken(error)) return 'doubtful';
       const reason = classifyError(error);
       const suspect = reason === 'engine_missing' && !others ? undefined : reason;

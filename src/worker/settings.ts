@@ -47,13 +47,21 @@ const sharingSettings = z.strictObject({
     .max(DAY)
     .default(3)
     .describe('How long a job may run in the express slot before it gives way to another one that waits for that slot, s'),
+  severalSeconds: z
+    .number()
+    .min(0.1)
+    .max(DAY)
+    .default(3)
+    .describe(
+      'How long a job of a client that has others in the pool may run before it gives way if a client waits that holds no slot, s; a second longer for each MiB of its files. After that `giveWaySeconds` count',
+    ),
   giveWaySeconds: z
     .number()
     .min(0.1)
     .max(DAY)
     .default(10)
     .describe(
-      'How long a job may run in any other slot before it gives way if a client waits that holds none, s; a second longer for each MiB of its files. It is stopped, waits behind the others, starts again, and may run twice as long each time',
+      'How long any other job may run, outside the express slot, before it gives way if a client waits that holds none, s; a second longer for each MiB of its files. It is stopped, waits behind the others, starts again, and may run twice as long each time',
     ),
 });
 

@@ -58,8 +58,8 @@ export function slotLimits(
   threads = 1,
 ): StepLimits {
   const seconds = settings[time];
-  // Two cores' worth of work may be done in the time, or what a model's threads do; a decoder that spins dies by the wall clock.
-  // A little above the folder's, so that it is the folder that is found too full.
+  // Enough for two busy cores, or for a model's threads, until the time is over; a decoder that spins is ended by the wall clock.
+  // A little above the folder's limit, so that the folder's is the one that is exceeded first.
   const fileBytes = Math.min(1 << 30, folderBytes + (1 << 20));
   return { memoryBytes, cpuSeconds: seconds * Math.max(2, threads), fileBytes, folderBytes, processes, wallMs: seconds * 1000 };
 }

@@ -10,11 +10,12 @@ import type { Toolbox } from '../exec/toolbox.ts';
 import type { EgressProxy } from '../fetch/pages/proxy.ts';
 import { openJudge } from '../judge/judge.ts';
 import { jobHandler } from './conversion/job-handler.ts';
+import { recipeHandler } from './conversion/recipes/handler.ts';
 import { createStepper } from './conversion/run-step.ts';
 import { runTrial } from './conversion/run-trial.ts';
 import type { EngineHealth } from './health.ts';
 import { EXPRESS, memoryOf } from './memory.ts';
-import type { HeldOrders } from './orders/held-order.ts';
+import type { HeldDeliveries } from './orders/held-delivery.ts';
 import { startWorker, type WorkerDeps, type WorkerLoop } from './orders/loop.ts';
 import { type PoolSlots, poolSlots } from './orders/pool-slots.ts';
 import type { JobHandler } from './orders/process-order.ts';
@@ -25,7 +26,8 @@ import { proofIn } from './trials/proof.ts';
 import { type Seat, startTrials } from './trials/schedule.ts';
 import { slotTime } from './trials/slot-time.ts';
 
-export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob' | 'heldOrders' | 'slots' | 'express' | 'sharing' | 'health'> {
+export interface WorkersDeps
+  extends Omit<WorkerDeps, 'pool' | 'handleJob' | 'heldDeliveries' | 'slots' | 'express' | 'sharing' | 'health'> {
   readonly settings: Omit<WorkerSettings, 'slots'> & { readonly slots: Partial<Readonly<Record<Toolchain, number>>> };
   /** The pool whose orders a toolchain's slots take; unset: the pool of the same name. */
   readonly pools?: Partial<Readonly<Record<Toolchain, string>>>;
@@ -39,6 +41,8 @@ export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob' | 'he
   readonly health?: WorkerDeps['health'] & Pick<EngineHealth, 'check'>;
   /** What a toolchain's programs may use besides the processors; unset: nothing. */
   readonly devices?: ReadonlyMap<Toolchain, DeviceAccess>;
+  /** Moves a recipe that is done here to the pool that goes on with it. */
+  readonly forward: (jobId: string) => Promise<void>;
   /** Processors that its slots may use together. */
   readonly processors: number;
   /** Opens one slot's proxy to the Internet; undefined where there is no Internet access. */
@@ -49,6 +53,12 @@ export interface PoolWorkers extends WorkerLoop {
   /** Resolves when every engine has been tried. */
   readonly tried: Promise<void>;
 }
+
+/**
+ * How far programs of other slots come behind those of express slots: with all processors busy, one program there still has a whole one (its
+ * weight is 2.4 times theirs), and starts as on a machine at rest. What waits there is small, and waits for what runs long.
+ */
+const BEHIND_EXPRESS = 4;
 
 /** @throws TooLittleMemory */
 export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
@@ -75,7 +85,7 @@ export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
     metrics.residentStarted(program, by ?? 'no');
   };
   const judge = openJudge({ engines: true, onReplaced: (err) => log.warn({ err }, 'a thread that judges files was replaced') });
-  const heldOrders: HeldOrders = new Map();
+  const heldDeliveries: HeldDeliveries = new Map();
   const workers: WorkerLoop[] = [];
   const closing: (() => Promise<void>)[] = [];
   const seats: Seat[] = [];
@@ -85,7 +95,8 @@ export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
   const start = async (toolchain: Toolchain, slots: PoolSlots, express: boolean) => {
     const { bounds, reaches } = toolchainRow(toolchain);
     const threads = threadsOf(settings, deps.processors, settings.slots[toolchain] ?? 0);
-    const slot = await openSlot(workDir, index++, { devices: deps.devices?.get(toolchain), threads });
+    const nice = express ? undefined : BEHIND_EXPRESS;
+    const slot = await openSlot(workDir, index++, { devices: deps.devices?.get(toolchain), threads, nice });
     const { conversionBytes, warmBytes } = (express ? expressMemory : undefined) ?? slotMemory;
     const residents = renewableResidents(() => openResidents({ launcher, slot, ...agesOf(settings, warmBytes), onStarted, onReplaced }));
     const egressProxy = reaches === 'internet' ? await deps.openEgressProxy?.() : undefined;
@@ -104,7 +115,7 @@ export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
     const fullLimits = slotLimits(bounds, settings, slotMemory.conversionBytes, disk, threads);
     const hopDeps = { slot, stepper, judge, limits };
     const proof = proofIn({
-      // With a full share also in the express slot: what it is short of is not the engine's fault.
+      // With a full share even in the express slot: a trial must not fail for the slot's lack of memory.
       runTrial: (engine, trial, signal) => runTrial({ ...hopDeps, limits: fullLimits }, engine, trial, signal),
       states,
       toolbox,
@@ -112,22 +123,24 @@ export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
       machineFault: async () => deps.health?.check(),
     });
     const time = slotTime();
-    const convertJob = jobHandler({
+    const ofJobs = {
       ...hopDeps,
       proof,
       states,
       get catalog() {
         return catalog();
       },
-    });
+    };
+    const convertJob = recipeHandler(ofJobs, deps.forward, jobHandler(ofJobs));
     const handleJob: JobHandler = (...job) => time.forOrder(() => convertJob(...job));
-    // Not the express slot: it has less memory than an engine may need, and finds nothing that other slots would not find.
+    // Not in the express slot: it has less memory than an engine may need, and the other slots find out the same.
     if (!express) seats.push({ toolchain, time, proof, cool: residents.renew });
-    workers.push(startWorker({ ...deps, heldOrders, pool: deps.pools?.[toolchain] ?? toolchain, handleJob, slots, express, sharing }));
+    workers.push(startWorker({ ...deps, heldDeliveries, pool: deps.pools?.[toolchain] ?? toolchain, handleJob, slots, express, sharing }));
     closing.push(async () => {
       await time.close();
       await residents.close();
       await egressProxy?.close();
+      await slot.settled();
     });
   };
   for (const toolchain of inUse) {

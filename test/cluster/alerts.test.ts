@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
-import { openQueue } from '../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { eventually } from '../kit/api/wire.ts';
@@ -19,8 +19,8 @@ import { sendOrders } from '../kit/controller/orders.ts';
 import { type Crew, startStandIns } from '../kit/controller/stand-ins.ts';
 import { freePorts } from '../kit/exec/ports.ts';
 import { openHelm, PRODUCTION } from '../kit/kube/chart.ts';
+import { type FaultyProxy, startFaultyProxy } from '../kit/kube/faulty-proxy.ts';
 import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
-import { openPassage, type Passage } from '../kit/kube/passage.ts';
 import { type Prometheus, type Rule, startPrometheus } from '../kit/kube/prometheus.ts';
 import { type Servers, startNats } from '../kit/nats/nats.ts';
 
@@ -52,8 +52,8 @@ let kubernetes: Cluster;
 let servers: Servers;
 let nats: Nats;
 let queue: Queue;
-let passage: Passage;
-/** The first leads, the second one reaches the API server through the passage. */
+let proxy: FaultyProxy;
+/** The first leads, the second one reaches the API server through the proxy. */
 let controllers: Controller[] = [];
 let ports: number[] = [];
 let crew: Crew;
@@ -103,13 +103,13 @@ const ends = (alert: string, ms = FIRES_MS) => eventually(async () => (await pro
 beforeAll(async () => {
   [kubernetes, servers] = await Promise.all([startKubernetes({ nodes: { image: 1 } }), startNats()]);
   nats = await servers.connect();
-  queue = openQueue(nats);
+  queue = openNatsQueue(nats);
   await installResources(kubernetes);
-  passage = await openPassage(kubernetes.kubeconfig, 'passage');
+  proxy = await startFaultyProxy(kubernetes.kubeconfig, 'proxy');
   crew = await startStandIns({ kube: kubernetes.kube, nats, namespace: 'default', serviceMs: (pool) => (pool === SLOW ? 10_000 : 50) });
   ports = await freePorts(2);
   controllers = [await start(ports[0] ?? 0, kubernetes.kubeconfig)];
-  controllers.push(await start(ports[1] ?? 0, passage.kubeconfig));
+  controllers.push(await start(ports[1] ?? 0, proxy.kubeconfig));
   await applyPool(kubernetes.kube, aPool('well'));
   await eventually(() => [...crew.there.values()].some(({ pool }) => pool === 'well'), 'its worker', 30_000);
   const find = await helm.objects(...PRODUCTION, '--set', 'metrics.prometheusRule.enabled=true');
@@ -127,7 +127,7 @@ afterAll(async () => {
   for (const server of exporters) server.close();
   await crew?.close();
   await Promise.all(controllers.map((controller) => controller.stop()));
-  await passage?.close();
+  await proxy?.close();
   await queue?.close();
   await Promise.all([kubernetes?.stop(), servers?.stop()]);
 });
@@ -157,7 +157,7 @@ describe('alerts', () => {
 
 describe('the alert', () => {
   // For FilemillControllerDeaf, which takes the longest.
-  beforeAll(() => passage.swallow());
+  beforeAll(() => proxy.swallow());
 
   it('FilemillPoolDegraded fires for a pool that no node accepts, and ends with the cause', async () => {
     await applyPool(kubernetes.kube, aPool('homeless', { nodeSelector: { 'filemill.io/pool': 'media' } }));
@@ -187,9 +187,9 @@ describe('the alert', () => {
 
   it('FilemillControllerDeaf fires for a controller that hears nothing of the API server any more', async () => {
     await fires('FilemillControllerDeaf', DEAF_MS);
-    passage.open();
+    proxy.open();
     // What was swallowed is missing in its connections.
-    passage.cut();
+    proxy.cut();
     // On a quiet watch the first word is a bookmark, a minute after it began; the watch itself is tried again every 10 s.
     await ends('FilemillControllerDeaf', 120_000);
   }, 310_000);
@@ -203,15 +203,15 @@ describe('the alert', () => {
 
   it('FilemillNoLeader fires when there is no controller, and when none leads', async () => {
     expect(await prometheus.raised()).not.toContain('FilemillNoLeader');
-    passage.shut();
+    proxy.shut();
     await Promise.all(controllers.map((controller) => controller.stop()));
     controllers = [];
     expect(await fires('FilemillNoLeader')).toMatchObject([{ namespace: NAMESPACE }]);
-    controllers = [await start(ports[1] ?? 0, passage.kubeconfig)];
+    controllers = [await start(ports[1] ?? 0, proxy.kubeconfig)];
     // Its metrics are there, and it cannot lead: another half of the expression, without the name.
     const halves = async () => (await prometheus.firing('FilemillNoLeader')).map(({ name }) => name ?? 'one that follows');
     await eventually(async () => (await halves()).join() === 'one that follows', 'it fires for one that does not lead', FIRES_MS);
-    passage.open();
+    proxy.open();
     await ends('FilemillNoLeader');
   }, 200_000);
 });

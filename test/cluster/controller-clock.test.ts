@@ -1,4 +1,8 @@
-/** Controllers on machines whose clocks are wrong by ten minutes: what they compare with times of the API server, they compare by its clock. */
+/**
+ * Controllers on machines whose clocks are wrong by ten minutes: what they compare with times of the API server, they compare by its clock.
+ *
+ * Slow: a controller waits out its back-off and a minute of grace by its own clock.
+ */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../src/kube/resource.ts';

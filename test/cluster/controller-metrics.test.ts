@@ -1,36 +1,36 @@
 /** What a controller says of itself: its probes while Kubernetes is there and while it is not, and its metrics. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
-import { openQueue } from '../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { eventually } from '../kit/api/wire.ts';
 import { aPool, applyPool, type Controller, installResources, removePool, startController } from '../kit/controller/controller.ts';
 import { sendOrders } from '../kit/controller/orders.ts';
 import { type Crew, startStandIns } from '../kit/controller/stand-ins.ts';
+import { type FaultyProxy, startFaultyProxy } from '../kit/kube/faulty-proxy.ts';
 import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
-import { openPassage, type Passage } from '../kit/kube/passage.ts';
 import { type Servers, startNats } from '../kit/nats/nats.ts';
 
 let kubernetes: Cluster;
 let servers: Servers;
 let nats: Nats;
 let queue: Queue;
-let passage: Passage;
+let proxy: FaultyProxy;
 let controller: Controller;
 let crew: Crew;
 
 beforeAll(async () => {
   [kubernetes, servers] = await Promise.all([startKubernetes({ nodes: { image: 1 } }), startNats()]);
   nats = await servers.connect();
-  queue = openQueue(nats);
+  queue = openNatsQueue(nats);
   await installResources(kubernetes);
-  passage = await openPassage(kubernetes.kubeconfig, 'passage');
+  proxy = await startFaultyProxy(kubernetes.kubeconfig, 'proxy');
   crew = await startStandIns({ kube: kubernetes.kube, nats, namespace: 'default', serviceMs: () => 2_000 });
 }, 120_000);
 afterAll(async () => {
   await crew?.close();
   await controller?.stop();
-  await passage?.close();
+  await proxy?.close();
   await queue?.close();
   await Promise.all([kubernetes?.stop(), servers?.stop()]);
 });
@@ -46,11 +46,11 @@ const send = (pool: string, count: number) => sendOrders(queue, pool, count);
 
 describe('a controller', () => {
   it('is alive but not ready before it knows what there is', async () => {
-    passage.shut();
-    controller = await startController({ kubeconfig: passage.kubeconfig, natsUrl: servers.addresses.join(',') });
+    proxy.shut();
+    controller = await startController({ kubeconfig: proxy.kubeconfig, natsUrl: servers.addresses.join(',') });
     expect([await probe('/livez'), await probe('/readyz')]).toEqual([200, 503]);
     expect((await series()).get('leader_election_master_status{name="filemill-controller"}')).toBe(0);
-    passage.open();
+    proxy.open();
     await eventually(async () => (await probe('/readyz')) === 200, 'it is ready', 30_000);
   }, 60_000);
 
@@ -110,7 +110,7 @@ describe('a controller', () => {
   it('counts the watches that were cut', async () => {
     const restarts = async () => (await series()).get('filemill_watch_restarts{resource="pods"}') ?? 0;
     const before = await restarts();
-    passage.cut();
+    proxy.cut();
     await eventually(async () => (await restarts()) > before, 'it watches again', 20_000);
   });
 

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConversionJobStatus } from '../../src/contracts/kubernetes/conversion-job.ts';
 import { type ConversionJobs, startConversionJobs } from '../../src/controller/conversion-jobs/controller.ts';
 import { askOver } from '../../src/controller/conversion-jobs/nats.ts';
-import { reconcile } from '../../src/controller/conversion-jobs/reconcile.ts';
+import { reconcileConversionJob } from '../../src/controller/conversion-jobs/reconcile.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
 import { secretsBy } from '../../src/controller/conversion-jobs/secrets.ts';
 import { newJobTurns } from '../../src/controller/conversion-jobs/turns.ts';
@@ -328,7 +328,7 @@ describe('a ConversionJob', () => {
     turns.hold(namespace, 60_000, { code: 'RATE_LIMITED', message: 'Too many.' });
     const ask = askOver(await cluster.nats.connect());
     const parts = { kube: own, recorder, ask, secrets: secretsBy(own, undefined), turns, clock: Date.now, unfinished: () => 1 };
-    await expect(reconcile(parts, before as ConversionJobObject, new AbortController().signal)).rejects.toSatisfy(isConflict);
+    await expect(reconcileConversionJob(parts, before as ConversionJobObject, new AbortController().signal)).rejects.toSatisfy(isConflict);
     expect((await statusOf(namespace, 'seen')).phase).toBe('Complete');
   });
 

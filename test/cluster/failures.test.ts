@@ -1,4 +1,8 @@
-/** What keeps workers from coming up: the pool says so, makes no more of them, and goes on by itself when the cause has gone. */
+/**
+ * What keeps workers from coming up: the pool says so, makes no more of them, and goes on by itself when the cause has gone.
+ *
+ * Slow: each cause is held for as long as refused Jobs are tried more seldom.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeObject, NODES, PODS } from '../../src/kube/resource.ts';

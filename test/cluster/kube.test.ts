@@ -4,8 +4,8 @@ import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
 import { isTransient, type KubeError } from '../../src/kube/connection/error.ts';
 import { createRecorder } from '../../src/kube/events.ts';
 import { EVENTS, JOBS, type KubeObject, type Resource } from '../../src/kube/resource.ts';
+import { type FaultyProxy, startFaultyProxy } from '../kit/kube/faulty-proxy.ts';
 import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
-import { openPassage, type Passage } from '../kit/kube/passage.ts';
 import { until } from '../kit/kube/until.ts';
 
 interface ConfigMap extends KubeObject {
@@ -28,19 +28,19 @@ const map = (name: string, data: Readonly<Record<string, string>> = {}): ConfigM
 
 let cluster: Cluster;
 let kube: Kube;
-let passage: Passage;
+let proxy: FaultyProxy;
 let through: Kube;
 
 beforeAll(async () => {
   cluster = await startKubernetes({ without: ['controllers', 'scheduler', 'kwok'] });
   kube = cluster.kube;
-  passage = await openPassage(cluster.kubeconfig, 'passage');
-  through = await connectKube({ kubeconfig: passage.kubeconfig });
+  proxy = await startFaultyProxy(cluster.kubeconfig, 'proxy');
+  through = await connectKube({ kubeconfig: proxy.kubeconfig });
 });
 
 afterAll(async () => {
   through?.close();
-  await passage?.close();
+  await proxy?.close();
   await cluster?.stop();
 });
 
@@ -152,28 +152,28 @@ describe('a call', () => {
   it('uses the same connection again, and another where that was closed in between', async () => {
     const ask = () => through.request('GET', '/version');
     await ask();
-    const before = passage.made;
+    const before = proxy.made;
     await ask();
     await ask();
-    expect(passage.made).toBe(before);
-    passage.cut();
+    expect(proxy.made).toBe(before);
+    proxy.cut();
     await expect(ask()).resolves.toMatchObject({ major: '1' });
-    expect(passage.made).toBe(before + 1);
+    expect(proxy.made).toBe(before + 1);
   });
 
   it('that cannot connect says so, and the next one that can succeeds', async () => {
-    passage.shut();
+    proxy.shut();
     const error = await through.request('GET', '/version').catch((caught: unknown) => caught);
-    passage.open();
+    proxy.open();
     expect(error).toMatchObject({ status: 0, reason: 'Unreachable' });
     expect(isTransient(error)).toBe(true);
     await through.request('GET', '/version');
   });
 
   it('that gets no answer ends at its limit', async () => {
-    passage.swallow();
+    proxy.swallow();
     const error = await through.request('GET', '/version', undefined, { limitMs: 300 }).catch((caught: unknown) => caught);
-    passage.open();
+    proxy.open();
     expect(error).toMatchObject({ status: 0, reason: 'TimedOut', message: expect.stringContaining('GET /version within 300 ms') });
   });
 
@@ -191,11 +191,11 @@ describe('a call', () => {
   it('ends with its caller, for its reason', async () => {
     const reason = new Error('enough');
     const caller = new AbortController();
-    passage.swallow();
+    proxy.swallow();
     const asked = through.request('GET', '/version', undefined, { signal: caller.signal });
     caller.abort(reason);
     await expect(asked).rejects.toBe(reason);
-    passage.open();
+    proxy.open();
     await expect(kube.request('GET', '/version', undefined, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
 });
@@ -258,10 +258,10 @@ describe('an event', () => {
       instance: 'test',
       onTrouble: (error) => void troubles.push(error),
     });
-    passage.shut();
+    proxy.shut();
     recorder.record(full(regarding('unsent')));
     await until('the failure', () => troubles.length === 1);
-    passage.open();
+    proxy.open();
     await recorder.close();
     expect(troubles).toMatchObject([{ reason: 'Unreachable' }]);
   });

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
 import { type LeaderElector, startLeaderElection } from '../../src/kube/lease.ts';
 import { type KubeObject, LEASES } from '../../src/kube/resource.ts';
+import { startFaultyProxy } from '../kit/kube/faulty-proxy.ts';
 import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
-import { openPassage } from '../kit/kube/passage.ts';
 import { until } from '../kit/kube/until.ts';
 
 interface Lease extends KubeObject {
@@ -88,38 +88,38 @@ describe.concurrent('a lease', () => {
   });
 
   it('that cannot be renewed is lost before another replica may take it', async () => {
-    const passage = await openPassage(cluster.kubeconfig, 'lost');
-    const own = await connectKube({ kubeconfig: passage.kubeconfig });
+    const proxy = await startFaultyProxy(cluster.kubeconfig, 'lost');
+    const own = await connectKube({ kubeconfig: proxy.kubeconfig });
     const leader = stand('lost', 'one', own);
     await leader.won;
     const follower = stand('lost', 'other');
     await until('the follower to know the leader', () => follower.holder === 'one');
-    passage.swallow();
+    proxy.swallow();
     const why = await Promise.race([leader.lost, follower.won]);
     expect(why).toMatch(/could not be renewed for 10000 ms/);
     expect([leader.leading, follower.leading]).toEqual([false, false]);
     await follower.won;
-    await passage.close();
+    await proxy.close();
     own.close();
   });
 
   for (const stallMs of [4_000, 7_000])
     it(`is kept through ${stallMs / 1_000} s in which the API server answers nothing`, async () => {
       const name = `stalled-${stallMs}`;
-      const passage = await openPassage(cluster.kubeconfig, name);
-      const own = await connectKube({ kubeconfig: passage.kubeconfig });
+      const proxy = await startFaultyProxy(cluster.kubeconfig, name);
+      const own = await connectKube({ kubeconfig: proxy.kubeconfig });
       const leader = stand(name, 'one', own);
       await leader.won;
       const { spec } = await leaseOf(name);
       await until('a renewal', async () => (await leaseOf(name)).spec.renewTime > spec.renewTime);
-      passage.stall();
+      proxy.stall();
       await pause(stallMs);
-      passage.open();
+      proxy.open();
       const stalled = await leaseOf(name);
       await until('a renewal after it', async () => (await leaseOf(name)).spec.renewTime > stalled.spec.renewTime);
       expect(leader.leading).toBe(true);
       expect((await leaseOf(name)).spec).toMatchObject({ holderIdentity: 'one', leaseTransitions: 0 });
-      await passage.close();
+      await proxy.close();
       own.close();
     });
 

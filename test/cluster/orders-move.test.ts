@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ORDER_VERSION } from '../../src/contracts/messages/order.ts';
 import { newRecord } from '../../src/jobs/lifecycle.ts';
-import { openJobs } from '../../src/jobs/nats/jobs.ts';
+import { openNatsJobs } from '../../src/jobs/nats/jobs.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { openRegistry } from '../../src/pools/nats/registry.ts';
 import { subscribeWorkers } from '../../src/pools/nats/workers.ts';
 import { type KnownWorkers, poolsFor, type Registry } from '../../src/pools/registry.ts';
-import { openQueue } from '../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { eventually } from '../kit/api/wire.ts';
 import {
@@ -58,7 +58,7 @@ beforeAll(async () => {
     serviceMs: () => 20,
     comesUp: (pool) => !failing.has(pool),
   });
-  [jobs, queue, workers] = [openJobs(nats), openQueue(nats), subscribeWorkers(nats, Date.now)];
+  [jobs, queue, workers] = [openNatsJobs(nats), openNatsQueue(nats), subscribeWorkers(nats, Date.now)];
   registry = await openRegistry(nats, { workers, own: [], clock: Date.now, report: () => {} });
   await applyPool(kubernetes.kube, aPool('spare', { standby: 1, preference: 1 }));
   await eventually(() => registry.pools().get('spare')?.engines.has(ENGINE), 'the spare pool serves', PATIENCE_MS);

@@ -1,8 +1,12 @@
-/** ToolchainPools on a real API server: Jobs come and go as the load asks, and never more than the capacity. */
+/**
+ * ToolchainPools on a real API server: Jobs come and go as the load asks, and never more than the capacity.
+ *
+ * Slow: workers back off, drain and time out at the pace of a real pool.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/nats/declarations.ts';
-import { openQueue } from '../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { eventually } from '../kit/api/wire.ts';
 import {
@@ -34,7 +38,7 @@ let comesUp = true;
 beforeAll(async () => {
   [kubernetes, servers] = await Promise.all([startKubernetes({ nodes: { image: 2, gpu: 1 } }), startNats()]);
   nats = await servers.connect();
-  queue = openQueue(nats);
+  queue = openNatsQueue(nats);
   await installResources(kubernetes);
   controller = await startController({ kubeconfig: kubernetes.kubeconfig, natsUrl: servers.addresses.join(',') });
   crew = await startStandIns({ kube: kubernetes.kube, nats, namespace: 'default', serviceMs: () => serviceMs, comesUp: () => comesUp });

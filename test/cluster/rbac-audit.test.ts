@@ -5,7 +5,7 @@ import { CONVERSION_JOBS, FINALIZER } from '../../src/controller/conversion-jobs
 import { JOBS, type KubeObject } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { answer } from '../../src/nats/requests.ts';
-import { openQueue } from '../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { eventually } from '../kit/api/wire.ts';
 import {
@@ -61,7 +61,7 @@ const start = async (settings = {}, config = kubeconfig) => {
 beforeAll(async () => {
   [kubernetes, servers] = await Promise.all([startKubernetes({ nodes: { image: 1 } }), startNats()]);
   nats = await servers.connect();
-  queue = openQueue(nats);
+  queue = openNatsQueue(nats);
   await installResources(kubernetes);
   kubeconfig = await controllerAccount(kubernetes);
   crew = await startStandIns({

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
 import { type Reflector, type ReflectorOptions, startReflector } from '../../src/kube/reflector.ts';
 import type { KubeObject, Resource } from '../../src/kube/resource.ts';
+import { type FaultyProxy, startFaultyProxy } from '../kit/kube/faulty-proxy.ts';
 import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
-import { openPassage, type Passage } from '../kit/kube/passage.ts';
 import { until } from '../kit/kube/until.ts';
 
 interface ConfigMap extends KubeObject {
@@ -16,7 +16,7 @@ const NAMESPACE = 'default';
 
 let cluster: Cluster;
 let kube: Kube;
-let passage: Passage;
+let proxy: FaultyProxy;
 let through: Kube;
 const open: Reflector<ConfigMap>[] = [];
 
@@ -43,8 +43,8 @@ const namesOf = ({ reflector }: { reflector: Reflector<ConfigMap> }) => [...refl
 beforeAll(async () => {
   cluster = await startKubernetes({ without: ['controllers', 'scheduler', 'kwok'] });
   kube = cluster.kube;
-  passage = await openPassage(cluster.kubeconfig, 'passage');
-  through = await connectKube({ kubeconfig: passage.kubeconfig });
+  proxy = await startFaultyProxy(cluster.kubeconfig, 'proxy');
+  through = await connectKube({ kubeconfig: proxy.kubeconfig });
 });
 
 afterEach(async () => {
@@ -53,7 +53,7 @@ afterEach(async () => {
 
 afterAll(async () => {
   through?.close();
-  await passage?.close();
+  await proxy?.close();
   await cluster?.stop();
 });
 
@@ -106,9 +106,9 @@ describe('a reflector', () => {
     await mirror.reflector.whenSynced();
     await kube.create(MAPS, map('before', 'cut'));
     await until('the first', () => namesOf(mirror).length === 1);
-    passage.shut();
+    proxy.shut();
     await kube.create(MAPS, map('meanwhile', 'cut'));
-    passage.open();
+    proxy.open();
     await until('the second', () => namesOf(mirror).length === 2);
     expect(mirror.reflector.stats()).toMatchObject({ relists: 0 });
     expect(mirror.reflector.stats().restarts).toBeGreaterThan(0);
@@ -120,10 +120,10 @@ describe('a reflector', () => {
     await mirror.reflector.whenSynced();
     await kube.create(MAPS, map('heard', 'silent'));
     await until('the first', () => namesOf(mirror).length === 1);
-    passage.swallow();
+    proxy.swallow();
     await kube.create(MAPS, map('unheard', 'silent'));
     await until('the silence to be noticed', () => mirror.troubles.some((error) => (error as { reason?: string }).reason === 'TimedOut'));
-    passage.open();
+    proxy.open();
     await until('the second', () => namesOf(mirror).length === 2);
     expect(mirror.reflector.stats().relists).toBe(0);
   });
@@ -168,12 +168,12 @@ describe('a reflector', () => {
     await kube.create(MAPS, map('goes', 'compacted', '1'));
     const mirror = reflect('compacted', { kube: through });
     await mirror.reflector.whenSynced();
-    passage.shut();
+    proxy.shut();
     await kube.remove(MAPS, { name: 'goes', namespace: NAMESPACE });
     await kube.create(MAPS, map('comes', 'compacted', '1'));
     await cluster.compactEtcd();
     await cluster.restartApi();
-    passage.open();
+    proxy.open();
     await until('both', () => namesOf(mirror).join() === [key('comes'), key('stays')].join());
     expect(mirror.changes.slice(-2).sort()).toEqual(['comes - → 1', 'goes 1 → -']);
     expect(mirror.reflector.stats().relists).toBeGreaterThan(0);

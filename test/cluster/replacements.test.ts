@@ -1,4 +1,8 @@
-/** Workers that go, and names that are taken: a pool comes back to what it should be, with never more than its capacity. */
+/**
+ * Workers that go, and names that are taken: a pool comes back to what it should be, with never more than its capacity.
+ *
+ * Slow: Kubernetes gives up the pods of a lost node after half a minute, and failing workers are made ever more seldom.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';

@@ -1,8 +1,12 @@
-/** What the API server is relied on for, and no cache and no lease: two controllers that both lead, one of them blind for seconds, and never a Job too many. */
+/**
+ * What the API server is relied on for, and no cache and no lease: two controllers that both lead, one of them blind for seconds, and never a Job too many.
+ *
+ * Slow: load comes in waves, and one leader is blind for seconds in each.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
-import { openQueue } from '../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { eventually } from '../kit/api/wire.ts';
 import { aPool, applyPool, type Controller, installResources, isFinished, jobsOf, startController } from '../kit/controller/controller.ts';
@@ -28,7 +32,7 @@ let controllers: readonly Controller[];
 beforeAll(async () => {
   [kubernetes, servers] = await Promise.all([startKubernetes({ nodes: { image: 2 } }), startNats()]);
   nats = await servers.connect();
-  queue = openQueue(nats);
+  queue = openNatsQueue(nats);
   await installResources(kubernetes);
   // As often one as the other is the first to act on what it believes.
   ways = await Promise.all([300, 3_000].map((delayMs) => openLateWatch(kubernetes.kubeconfig, `late-${delayMs}`, delayMs)));

@@ -1,7 +1,7 @@
 /** The whole of it: a file sent to an API replica brings a worker into being on a cluster that had none, and comes back converted. */
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openQueue } from '../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../src/queue/nats/queue.ts';
 import { eventually } from '../kit/api/wire.ts';
 import { policiesFor } from '../kit/controller/admission.ts';
 import {
@@ -62,7 +62,7 @@ describe('a cluster without workers', () => {
     const never = await convert(url, picture, 'mp3');
     expect([never.status, never.error?.code]).toEqual([400, 'INVALID_FORMAT']);
     const tool = async (slug: string) => (await fetch(`${url}/api/v1/tools/${slug}`, { method: 'POST', body: new FormData() })).status;
-    expect([await tool('merge-pdf'), await tool('colorize-photo'), await tool('no-such-tool')]).toEqual([503, 501, 404]);
+    expect([await tool('merge-pdf'), await tool('flip-image'), await tool('no-such-tool')]).toEqual([503, 501, 404]);
   });
 
   it('learns what a new pool can do, and is at rest again', async () => {
@@ -96,7 +96,7 @@ describe('a cluster without workers', () => {
       .png({ compressionLevel: 1 })
       .toBuffer();
     const { data } = await convert(url, { name: 'large.png', bytes: large }, 'webp', {}, { prefer: 'respond-async' });
-    const queue = openQueue(await service.nats.connect());
+    const queue = openNatsQueue(await service.nats.connect());
     await eventually(async () => (await queue.depth('pictures')).held === 1, 'it is taken', 30_000);
     const [pod = ''] = pods.running.keys();
     expect((await kubernetes.kubectl(['delete', 'pod', pod, '--wait=false'])).code).toBe(0);

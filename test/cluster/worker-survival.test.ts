@@ -13,8 +13,9 @@ import { controllerAccount } from '../kit/controller/controller-account.ts';
 import { type PodProcesses, startPodProcesses } from '../kit/controller/pod-processes.ts';
 import { expectRed, redPicture } from '../kit/controller/red-pictures.ts';
 import { type Replicas, startReplicas } from '../kit/controller/replicas.ts';
+import { rounds } from '../kit/exec/rounds.ts';
+import { type FaultyProxy, startFaultyProxy } from '../kit/kube/faulty-proxy.ts';
 import { type Cluster as Kubernetes, startKubernetes } from '../kit/kube/kubernetes.ts';
-import { openPassage, type Passage } from '../kit/kube/passage.ts';
 import { type Cluster as Service, startCluster } from '../kit/roles/cluster.ts';
 import { convert, untilEnded } from '../kit/roles/service.ts';
 
@@ -23,11 +24,13 @@ const CAPACITY = 2;
 /** To which it is edited under way. */
 const RAISED = 3;
 /** Between two files, ms: a machine of two cores has all servers to run as well. */
-const EVERY_MS = 400;
+const EVERY_MS = rounds(400, 1_200);
+/** How many are sent at least. */
+const LEAST = rounds(60, 20);
 
 let kubernetes: Kubernetes;
 let service: Service;
-let passage: Passage;
+let proxy: FaultyProxy;
 let replicas: Replicas;
 let pods: PodProcesses;
 let url: string;
@@ -36,14 +39,14 @@ beforeAll(async () => {
   [kubernetes, service] = await Promise.all([startKubernetes({ nodes: { image: 2 } }), startCluster()]);
   await installResources(kubernetes);
   pods = await startPodProcesses(kubernetes.kube, 'default');
-  passage = await openPassage(await controllerAccount(kubernetes), 'passage');
+  proxy = await startFaultyProxy(await controllerAccount(kubernetes), 'proxy');
   const natsUrl = service.nats.addresses.join(',');
-  replicas = await startReplicas(2, kubernetes, { kubeconfig: passage.kubeconfig, natsUrl });
+  replicas = await startReplicas(2, kubernetes, { kubeconfig: proxy.kubeconfig, natsUrl });
   url = (await service.start('api', {}, { pools: { source: 'controller' } })).url ?? '';
 }, 180_000);
 afterAll(async () => {
   await replicas?.stop();
-  await passage?.close();
+  await proxy?.close();
   await pods?.close();
   await Promise.all([kubernetes?.stop(), service?.stop()]);
 });
@@ -108,7 +111,7 @@ describe('workers under load', () => {
     await kubernetes.freezeEtcd();
     await pause(20_000);
     kubernetes.thawEtcd();
-    passage.cut();
+    proxy.cut();
     await works();
 
     const [job] = (await jobsOf(kubernetes.kube, POOL)).filter((one) => !isFinished(one));
@@ -120,7 +123,7 @@ describe('workers under load', () => {
 
     await load.stop();
     for (const [id, red] of load.accepted) await expectRed(url, await untilEnded(url, id, 90_000), red);
-    expect(load.accepted.size).toBeGreaterThan(60);
+    expect(load.accepted.size).toBeGreaterThan(LEAST);
     await eventually(
       async () => {
         const { status } = await poolNamed(kubernetes.kube, POOL);

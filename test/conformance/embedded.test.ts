@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
+import { openSqliteJobs } from '../../src/jobs/sqlite/jobs.ts';
 import { Unreadable } from '../../src/jobs/text.ts';
 import { openDirectory } from '../../src/objects/directory.ts';
 import { download } from '../../src/objects/transfer.ts';
 import type { Queue } from '../../src/queue/queue.ts';
-import { AHEAD_BY, NEXT, openQueue } from '../../src/queue/sqlite.ts';
+import { AHEAD_BY, NEXT, openSqliteQueue } from '../../src/queue/sqlite.ts';
 import { jobsSuite } from './jobs.ts';
 import { type ObjectsHarness, objectsSuite, type SmallStore } from './objects.ts';
 import { CAPACITY, queueSuite } from './queue.ts';
@@ -74,12 +74,12 @@ function smallDirectory(): SmallStore | string {
 }
 
 jobsSuite('SQLite', async () => {
-  const { first, sql, ...rest } = await onOneFile((path, clock) => openJobs(path, clock, () => {}));
+  const { first, sql, ...rest } = await onOneFile((path, clock) => openSqliteJobs(path, clock, () => {}));
   return { store: first, damage: async (id, text) => sql('UPDATE jobs SET record = ? WHERE id = ?', text, id), ...rest };
 });
 
 queueSuite('SQLite', async () => {
-  const { first, ...rest } = await onOneFile((path, clock) => openQueue(path, clock, { capacity: CAPACITY }));
+  const { first, ...rest } = await onOneFile((path, clock) => openSqliteQueue(path, clock, { capacity: CAPACITY }));
   return { queue: first, ...rest };
 });
 
@@ -111,10 +111,10 @@ describe('one SQLite file', () => {
   it('serves several processes that open it at once, and loses none of their writes', async () => {
     const path = join(folder, 'filemill.db');
     const text = `
-      import { openJobs } from 'SRC/jobs/sqlite/jobs.ts';
-      import { openQueue } from 'SRC/queue/sqlite.ts';
-      const jobs = openJobs('${path}', Date.now);
-      const queue = openQueue('${path}', Date.now, { capacity: 1000 });
+      import { openSqliteJobs } from 'SRC/jobs/sqlite/jobs.ts';
+      import { openSqliteQueue } from 'SRC/queue/sqlite.ts';
+      const jobs = openSqliteJobs('${path}', Date.now);
+      const queue = openSqliteQueue('${path}', Date.now, { capacity: 1000 });
       const record = ${JSON.stringify(aRecord({ id: jobId(1) }))};
       await jobs.create(record).catch(() => {});
       for (let done = 0; done < 50; ) {
@@ -125,8 +125,8 @@ describe('one SQLite file', () => {
     `;
     const exits = await Promise.all(Array.from({ length: 3 }, () => once(processOf(text), 'exit')));
     expect(exits.map(([code]) => code)).toEqual([0, 0, 0]);
-    const jobs = openJobs(path, Date.now);
-    const queue = openQueue(path, Date.now, { capacity: 1_000 });
+    const jobs = openSqliteJobs(path, Date.now);
+    const queue = openSqliteQueue(path, Date.now, { capacity: 1_000 });
     expect((await jobs.get(jobId(1)))?.record.attempts).toBe(150);
     // One to fifty each: an order is published before its first update has succeeded, or after.
     expect((await queue.depth('image')).waiting).toBeGreaterThanOrEqual(150);
@@ -142,7 +142,7 @@ describe('one SQLite file', () => {
     it(`names a record ${which} when it is read, and scans past it`, async () => {
       const path = join(folder, 'filemill.db');
       const reported: Unreadable[] = [];
-      const jobs = openJobs(path, Date.now, (found) => reported.push(found));
+      const jobs = openSqliteJobs(path, Date.now, (found) => reported.push(found));
       for (const n of [1, 2, 3]) await jobs.create(aRecord({ id: jobId(n) }));
       const database = new DatabaseSync(path);
       database.prepare('UPDATE jobs SET record = ? WHERE id = ?').run(text, jobId(2));
@@ -171,7 +171,7 @@ describe('one SQLite file', () => {
     ];
     for (const record of records) insert.run(record.id, JSON.stringify(record));
     insert.run(jobId(5), '{');
-    const jobs = openJobs(path, () => START);
+    const jobs = openSqliteJobs(path, () => START);
     const dueAt = async (now: number) => (await collect(jobs.due(now))).map(({ id }) => id);
     expect(await dueAt(START)).toEqual([1, 5, 4].map(jobId));
     expect(await dueAt(START + 1)).toEqual([1, 5, 4, 2].map(jobId));
@@ -185,7 +185,7 @@ describe('one SQLite file', () => {
 
   it('hands on an order past a damaged one', async () => {
     const path = join(folder, 'filemill.db');
-    const queue = openQueue(path, Date.now, { capacity: 10 });
+    const queue = openSqliteQueue(path, Date.now, { capacity: 10 });
     for (const n of [1, 2]) await queue.publish({ version: 1, jobId: jobId(n), pool: 'image', lane: 'bulk' });
     const database = new DatabaseSync(path);
     database.prepare('UPDATE orders SET body = ? WHERE job_id = ?').run('{', jobId(1));
@@ -200,7 +200,7 @@ describe('one SQLite file', () => {
     let path: string;
     beforeEach(() => {
       path = join(folder, 'filemill.db');
-      queue = openQueue(path, Date.now, { capacity: 200_000 });
+      queue = openSqliteQueue(path, Date.now, { capacity: 200_000 });
     });
     afterEach(() => queue.close());
     const publish = async (client: string, count: number) => {
@@ -292,7 +292,7 @@ describe('one SQLite file', () => {
     };
     publishAsBefore(1);
     publishAsBefore(2);
-    const [queue, again] = [openQueue(path, Date.now, { capacity: 10 }), openQueue(path, Date.now, { capacity: 10 })];
+    const [queue, again] = [openSqliteQueue(path, Date.now, { capacity: 10 }), openSqliteQueue(path, Date.now, { capacity: 10 })];
     await queue.publish(anOrder({ jobId: jobId(4) }), { client: 'client' });
     await queue.publish(anOrder({ jobId: jobId(5) }), { client: 'client' });
     // The older one, still running, publishes as it always did.
@@ -308,7 +308,7 @@ describe('one SQLite file', () => {
   it('wakes a pull that waits in the same process at once, without a timer', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     try {
-      const queue = openQueue(join(folder, 'filemill.db'), Date.now, { capacity: 10 });
+      const queue = openSqliteQueue(join(folder, 'filemill.db'), Date.now, { capacity: 10 });
       const pulled = queue.pull('image', ['bulk'], 600_000);
       await queue.publish({ version: 1, jobId: jobId(1), pool: 'image', lane: 'bulk' });
       const next = queue.pull('image', ['bulk'], 600_000);
@@ -321,7 +321,7 @@ describe('one SQLite file', () => {
   });
 
   it('that is closed ends the pulls that wait', async () => {
-    const queue = openQueue(join(folder, 'filemill.db'), Date.now, { capacity: 10 });
+    const queue = openSqliteQueue(join(folder, 'filemill.db'), Date.now, { capacity: 10 });
     const pulled = queue.pull('image', ['bulk'], 600_000);
     await queue.close();
     expect(await pulled).toBeUndefined();

@@ -1,17 +1,17 @@
 /** How streams, buckets and consumers come to be, and what is special about what JetStream keeps. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Order } from '../../src/contracts/messages/order.ts';
-import { ensureBatches, openBatches } from '../../src/jobs/nats/batches.ts';
-import { ensureJobs, openJobs } from '../../src/jobs/nats/jobs.ts';
+import { ensureBatches, openNatsBatches } from '../../src/jobs/nats/batches.ts';
+import { ensureJobs, openNatsJobs } from '../../src/jobs/nats/jobs.ts';
 import type { Stored } from '../../src/jobs/store.ts';
 import { Unreadable } from '../../src/jobs/text.ts';
-import { ensureLimits, openLimits } from '../../src/limits/nats.ts';
+import { ensureLimits, openNatsLimits } from '../../src/limits/nats.ts';
 import { NEW_CLIENT } from '../../src/limits/record.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { ensureStream, Mismatch } from '../../src/nats/ensure.ts';
 import { allBands } from '../../src/queue/nats/bands.ts';
 import { ensurePool } from '../../src/queue/nats/pool.ts';
-import { type Known, openQueue } from '../../src/queue/nats/queue.ts';
+import { type Known, openNatsQueue } from '../../src/queue/nats/queue.ts';
 import type { Delivery } from '../../src/queue/queue.ts';
 import { emptyNats, type Servers, startNats } from '../kit/nats/nats.ts';
 import { anOrder, aRecord, collect, HOUR, jobId, START } from './samples.ts';
@@ -35,15 +35,15 @@ describe('what is ensured', () => {
   it('is made once, by however many at once, and left alone when it is right', async () => {
     await Promise.all([nats, other, nats, other].map((each) => ensurePool(each, 'made', aPool)));
     const before = await nats.manager.streams.info('convert-made');
-    await openQueue(nats).publish(anOrder({ pool: 'made' }));
+    await openNatsQueue(nats).publish(anOrder({ pool: 'made' }));
     await ensurePool(other, 'made', aPool);
     expect((await nats.manager.streams.info('convert-made')).created).toBe(before.created);
-    expect(await openQueue(nats).depth('made')).toMatchObject({ waiting: 1 });
+    expect(await openNatsQueue(nats).depth('made')).toMatchObject({ waiting: 1 });
   });
 
   it('is changed where that is possible, with what lies in it', async () => {
     await ensurePool(nats, 'grows', { capacity: 1, replicas: 1 });
-    const queue = openQueue(nats);
+    const queue = openNatsQueue(nats);
     expect(await queue.publish(anOrder({ pool: 'grows' }))).toBe('accepted');
     expect(await queue.publish(anOrder({ pool: 'grows' }))).toBe('full');
     await ensurePool(nats, 'grows', { capacity: 2, replicas: 1, unheardMs: 10_000 });
@@ -85,7 +85,7 @@ describe('jobs in JetStream', () => {
   for (const [which, [text, message]] of Object.entries(damage)) {
     it(`names a record ${which} when it is read, and scans past it`, async () => {
       const reported: Error[] = [];
-      const jobs = openJobs(nats, { report: (found) => reported.push(found) });
+      const jobs = openNatsJobs(nats, { report: (found) => reported.push(found) });
       for (const n of [1, 2, 3]) await jobs.create(aRecord({ id: jobId(n) }));
       await nats.client.publish(`$KV.jobs.${aRecord().pool}.${jobId(2)}`, text);
       await expect(jobs.get(jobId(2))).rejects.toThrow(message);
@@ -98,7 +98,7 @@ describe('jobs in JetStream', () => {
     const done = { state: 'done', endedAt: START, expiresAt: START + 2 * HOUR } as const;
     const records = [aRecord(), ...Array.from({ length: 20 }, () => aRecord(done)), aRecord({ ...done, expiresAt: START - 30 * HOUR })];
     for (const record of records) await nats.client.publish(`$KV.jobs.image.${record.id}`, JSON.stringify(record));
-    const jobs = openJobs(nats);
+    const jobs = openNatsJobs(nats);
     const dueAt = async (now: number) => new Set((await collect(jobs.due(now))).map(({ id }) => id));
     expect(await dueAt(START)).toEqual(new Set(records.map(({ id }) => id)));
     for await (const due of jobs.due(START)) if (due.id !== records[0]?.id) await due.settle(START + 2 * HOUR);
@@ -110,11 +110,11 @@ describe('jobs in JetStream', () => {
     // Entries that were lost, as in a store that was restored in part, are made again.
     await nats.manager.streams.purge('KV_due');
     expect(await dueAt(START)).toContain(records[0]?.id);
-    expect(await collect(openJobs(nats).due(START))).not.toEqual([]);
+    expect(await collect(openNatsJobs(nats).due(START))).not.toEqual([]);
   });
 
   it('knows no job by a pattern, and writes none under one', async () => {
-    const jobs = openJobs(nats);
+    const jobs = openNatsJobs(nats);
     await jobs.create(aRecord({ id: jobId(1) }));
     for (const id of ['*', '>', `*.${jobId(1)}`, '', 'a b', 'x'.repeat(200)]) {
       expect(await jobs.get(id), id).toBeUndefined();
@@ -124,7 +124,7 @@ describe('jobs in JetStream', () => {
   });
 
   it('hints at nothing that was refused', async () => {
-    const [mine, theirs] = [openJobs(nats), openJobs(other)];
+    const [mine, theirs] = [openNatsJobs(nats), openNatsJobs(other)];
     const { record, revision } = await mine.create(aRecord());
     const stored = await mine.update({ ...record, attempts: 1 }, revision);
     let hints = 0;
@@ -139,7 +139,7 @@ describe('jobs in JetStream', () => {
   });
 
   it('that has no room says so in time, as what clients read as OVERLOADED, and changes nothing', async () => {
-    const jobs = openJobs(nats);
+    const jobs = openNatsJobs(nats);
     const first = await jobs.create(aRecord());
     await nats.manager.streams.update('KV_jobs', { max_bytes: 1_500 });
     const large = { ...first.record, options: { text: 'x'.repeat(2_000) } };
@@ -151,7 +151,7 @@ describe('jobs in JetStream', () => {
   });
 
   it('scans what many updates have left far apart, and nothing that was removed', async () => {
-    const jobs = openJobs(nats);
+    const jobs = openNatsJobs(nats);
     const kept = await Promise.all(Array.from({ length: 40 }, () => jobs.create(aRecord())));
     let moving = await jobs.create(aRecord());
     for (let attempts = 1; attempts <= 200; attempts++) moving = await jobs.update({ ...moving.record, attempts }, moving.revision);
@@ -162,7 +162,7 @@ describe('jobs in JetStream', () => {
   });
 
   it('keeps a lock whose holder renews it', async () => {
-    const [mine, theirs] = [openJobs(nats), openJobs(other)];
+    const [mine, theirs] = [openNatsJobs(nats), openNatsJobs(other)];
     const ran = await mine.withLock('upkeep', 300, async () => {
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       expect(await theirs.withLock('upkeep', 300, async () => {})).toBe(false);
@@ -176,7 +176,7 @@ describe('batches and clients in JetStream', () => {
   it('know none by a pattern', async () => {
     await ensureBatches(nats, 1);
     await ensureLimits(nats, 1);
-    const [batches, limits] = [openBatches(nats), openLimits(nats, Date.now)];
+    const [batches, limits] = [openNatsBatches(nats), openNatsLimits(nats, Date.now)];
     await batches.create({ version: 1, id: 'bat_0000000000000001', createdAt: 1, jobs: [jobId(1)] });
     await limits.put('c', NEW_CLIENT, undefined, Date.now() + 60_000);
     for (const name of ['*', '>']) expect([await batches.get(name), await limits.get(name)]).toEqual([undefined, undefined]);
@@ -184,7 +184,7 @@ describe('batches and clients in JetStream', () => {
 
   it('forget a client when nothing of it matters any more, by its latest record', async () => {
     await ensureLimits(nats, 1);
-    const limits = openLimits(nats, Date.now);
+    const limits = openNatsLimits(nats, Date.now);
     for (const client of ['short', 'longer']) await limits.put(client, NEW_CLIENT, undefined, Date.now() + 500);
     const short = await limits.get('short');
     await limits.put('longer', NEW_CLIENT, (await limits.get('longer'))?.revision, Date.now() + 60_000);
@@ -197,7 +197,7 @@ describe('batches and clients in JetStream', () => {
   it('start again with a client whose record cannot be read, and can be written again', async () => {
     await ensureLimits(nats, 1);
     const told: Error[] = [];
-    const limits = openLimits(nats, Date.now, (found) => told.push(found));
+    const limits = openNatsLimits(nats, Date.now, (found) => told.push(found));
     await nats.client.publish('$KV.clients.c', '{');
     const found = await limits.get('c');
     expect(found?.record).toEqual(NEW_CLIENT);
@@ -211,7 +211,7 @@ describe('the queue in JetStream', () => {
 
   it('hands on an order past a damaged one', async () => {
     await nats.client.publish(`convert.image.bulk.${jobId(1)}`, '{');
-    const queue = openQueue(nats);
+    const queue = openNatsQueue(nats);
     await queue.publish(anOrder({ lane: 'bulk', jobId: jobId(2) }));
     expect((await queue.pull('image', ['bulk'], 0))?.order.jobId).toBe(jobId(2));
     expect(await queue.has('image', jobId(1))).toBe(true);
@@ -220,7 +220,7 @@ describe('the queue in JetStream', () => {
   it('goes on with what an older filemill published, and beside older workers', async () => {
     const older = [anOrder({ jobId: jobId(1) }), anOrder({ jobId: jobId(2) })];
     for (const order of older) await nats.client.publish(`convert.image.interactive.${order.jobId}`, JSON.stringify(order));
-    const queue = openQueue(nats, { random: () => 0.999 });
+    const queue = openNatsQueue(nats, { random: () => 0.999 });
     expect(await queue.publish(older[0] as Order)).toBe('duplicate');
     const orders = Array.from({ length: 10 }, () => anOrder());
     for (const order of orders) expect(await queue.publish(order, { client: 'client' })).toBe('accepted');
@@ -236,7 +236,7 @@ describe('the queue in JetStream', () => {
 
   it('publishes as an older filemill does while some workers of the pool know no bands', async () => {
     let known: Known = 'lanes';
-    const queue = openQueue(nats, { knows: () => known });
+    const queue = openNatsQueue(nats, { knows: () => known });
     const pending = async () =>
       Promise.all(
         ['interactive', 'interactive-1'].map(async (band) => (await nats.manager.consumers.info('convert-image', band)).num_pending),
@@ -250,7 +250,7 @@ describe('the queue in JetStream', () => {
 
   it('works in a pool that an older filemill made, which has the first bands alone', async () => {
     for (const band of allBands) if (!lanes.some((lane) => lane === band)) await nats.manager.consumers.delete('convert-image', band);
-    const queue = openQueue(nats);
+    const queue = openNatsQueue(nats);
     expect(await queue.pull('image', lanes, 50)).toBeUndefined();
     const pulled = queue.pull('image', lanes, 600_000);
     const [first, second] = [anOrder(), anOrder({ lane: 'bulk' })];
@@ -268,7 +268,7 @@ describe('the queue in JetStream', () => {
   });
 
   it('also serves a client with a backlog, while new clients come with one order each', async () => {
-    const queue = openQueue(nats, { random: () => 0 });
+    const queue = openNatsQueue(nats, { random: () => 0 });
     const many = Array.from({ length: 10 }, () => anOrder());
     for (const order of many) await queue.publish(order, { client: 'many' });
     const left = new Set(many.map((order) => order.jobId));
@@ -282,14 +282,14 @@ describe('the queue in JetStream', () => {
   });
 
   it('that is closed ends the pulls that wait', async () => {
-    const queue = openQueue(nats);
+    const queue = openNatsQueue(nats);
     const pulled = queue.pull('image', lanes, 600_000);
     await queue.close();
     expect(await pulled).toBeUndefined();
   });
 
   it('wakes a puller of both lanes by an order in either', async () => {
-    const queue = openQueue(nats);
+    const queue = openNatsQueue(nats);
     for (const lane of lanes) {
       const pulled = queue.pull('image', lanes, 600_000);
       await vi.waitFor(async () => expect((await nats.manager.consumers.info('convert-image', lane)).num_waiting).toBe(1));
@@ -302,7 +302,7 @@ describe('the queue in JetStream', () => {
   it('loses no order to pulls that were aborted while it was on its way', async () => {
     // Whatever lies until the ack wait is over would not come in time for this test.
     await ensurePool(nats, 'patient', { capacity: 500, replicas: 1, unheardMs: 3600_000 });
-    const queues = [openQueue(nats), openQueue(other)] as const;
+    const queues = [openNatsQueue(nats), openNatsQueue(other)] as const;
     const orders = Array.from({ length: 200 }, (_, n) => anOrder({ pool: 'patient', lane: n % 2 === 0 ? 'interactive' : 'bulk' }));
     const taken: string[] = [];
     const finish = async (delivery: Delivery | undefined) => {

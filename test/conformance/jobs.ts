@@ -87,6 +87,16 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
         expect(claim(moved.record, 'a', START)).toMatchObject({ state: 'running', pool: 'media' });
       });
 
+      it('is still there where it is moved to the pool that it is in, and is taken by a worker of it', async () => {
+        const { record, revision } = await store.create(aRecord());
+        const left = leave(record, 'image', START) as JobRecord;
+        const moved = await store.move(left, (await store.update(left, revision)).revision);
+        expect(moved.record).toEqual(record);
+        expect(await collect(store.scan())).toEqual([moved]);
+        expect(await store.get(record.id, 'image')).toEqual(moved);
+        expect(claim(moved.record, 'a', START)).toMatchObject({ state: 'running', pool: 'image' });
+      });
+
       it('is found wherever it is moved, however often, and back again', async () => {
         let { record, revision } = await store.create(aRecord());
         for (const pool of ['media', 'pdf', 'image', 'media']) {
@@ -279,6 +289,16 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
         expect(await dueAt(START, await harness.reopen())).toEqual([open.id]);
         const [due] = await collect(store.due(START));
         expect(due).toMatchObject({ pool: 'image', createdAt: START });
+      });
+
+      it('is a job that is to be looked at soon, though many stand before it that are to be looked at in hours', async () => {
+        for (let n = 0; n < 70; n++) await store.create(done({ id: jobId(n) }));
+        for await (const due of store.due(START)) await due.settle(START + 2 * HOUR);
+        const webhook = { state: 'pending', attempts: 1, nextAt: START + 30_000, messageId: 'msg', sealed: 'encrypted' } as const;
+        const { record } = await store.create(done({ webhook }));
+        await settle(record.id, START, webhook.nextAt);
+        expect(await dueAt(START + 29_999)).toEqual([]);
+        expect(await dueAt(START + 30_000)).toEqual([record.id]);
       });
 
       it('is a job that has ended until it is settled, again when its time has come, and as long as its record is there', async () => {

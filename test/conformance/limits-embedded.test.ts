@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RevisionConflict } from '../../src/errors.ts';
-import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
+import { openSqliteJobs } from '../../src/jobs/sqlite/jobs.ts';
 import { identifyWith } from '../../src/limits/clients/client.ts';
 import { limiterOver } from '../../src/limits/limiter.ts';
 import { NEW_CLIENT } from '../../src/limits/record.ts';
 import { limitSettings } from '../../src/limits/settings.ts';
-import { openLimits } from '../../src/limits/sqlite.ts';
+import { openSqliteLimits } from '../../src/limits/sqlite.ts';
 import type { LimitStore } from '../../src/limits/store.ts';
 import { limitsSuite } from './limits.ts';
 import { jobId, START } from './samples.ts';
@@ -26,7 +26,7 @@ limitsSuite('SQLite', async () => {
   const clock = () => now;
   const opened: LimitStore[] = [];
   const reopen = async () => {
-    const store = openLimits(join(folder, 'filemill.db'), clock);
+    const store = openSqliteLimits(join(folder, 'filemill.db'), clock);
     opened.push(store);
     return store;
   };
@@ -58,9 +58,9 @@ describe('one SQLite file of limits', () => {
     const text = `
       import { limiterOver } from 'SRC/limits/limiter.ts';
       import { limitSettings } from 'SRC/limits/settings.ts';
-      import { openLimits } from 'SRC/limits/sqlite.ts';
+      import { openSqliteLimits } from 'SRC/limits/sqlite.ts';
       const settings = limitSettings.parse({ daily: 70, cooldownMs: 0, rejections: 1000, concurrent: 1000 });
-      const limiter = limiterOver(openLimits('${path}', Date.now), settings, { clock: Date.now, fateOf: async () => 'unfinished' });
+      const limiter = limiterOver(openSqliteLimits('${path}', Date.now), settings, { clock: Date.now, fateOf: async () => 'unfinished' });
       const client = { key: 'c', network: 'c', multiple: 1, bannable: true };
       const jobs = Array.from({ length: 40 }, (_, n) => process.pid + '-' + n);
       const answers = await Promise.all(jobs.map((job) => limiter.reserve(client, { via: 'rest', jobs: [job] })));
@@ -76,13 +76,13 @@ describe('one SQLite file of limits', () => {
       return Number(Buffer.concat(output).toString());
     });
     expect((await Promise.all(counts)).reduce((sum, count) => sum + count, 0)).toBe(70);
-    const store = openLimits(path, Date.now);
+    const store = openSqliteLimits(path, Date.now);
     expect((await store.get('c'))?.record).toMatchObject({ windows: { daily: { used: 70 } } });
     await store.close();
   });
 
   it('is shared with the jobs', async () => {
-    const [jobs, limits] = [openJobs(path, Date.now), openLimits(path, Date.now)];
+    const [jobs, limits] = [openSqliteJobs(path, Date.now), openSqliteLimits(path, Date.now)];
     await limits.put('c', NEW_CLIENT, undefined, START);
     expect(await limits.get('c')).toBeDefined();
     await Promise.all([jobs.close(), limits.close()]);
@@ -90,7 +90,7 @@ describe('one SQLite file of limits', () => {
 
   it('forgets clients of whom nothing matters any more, and keeps the others', async () => {
     let now = START;
-    const store = openLimits(path, () => now);
+    const store = openSqliteLimits(path, () => now);
     for (let n = 0; n < 20; n++) await store.put(`old${n}`, NEW_CLIENT, undefined, START + 1_000 + n);
     const old = await store.get('old0');
     now += 2_000;
@@ -113,7 +113,7 @@ describe('one SQLite file of limits', () => {
   })) {
     it(`starts again with a record ${which}, says so, and can be written again`, async () => {
       const told: Error[] = [];
-      const store = openLimits(path, Date.now, (found) => told.push(found));
+      const store = openSqliteLimits(path, Date.now, (found) => told.push(found));
       await store.put('c', NEW_CLIENT, undefined, START);
       const database = new DatabaseSync(path);
       database.prepare('UPDATE clients SET record = ?').run(text);
@@ -127,7 +127,7 @@ describe('one SQLite file of limits', () => {
   }
 
   it('holds no address in clear', async () => {
-    const store = openLimits(path, Date.now);
+    const store = openSqliteLimits(path, Date.now);
     const client = identifyWith({ trustProxy: [], sharedEgress: [], salt: 's'.repeat(32) })('203.0.113.7', undefined);
     const limiter = limiterOver(store, limitSettings.parse({}), { clock: Date.now, fateOf: async () => 'unfinished' });
     await limiter.reserve(client, { via: 'rest', jobs: [jobId(1)] });

@@ -6,14 +6,14 @@ import { TimeoutError } from 'nats';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Order } from '../../src/contracts/messages/order.ts';
 import { RevisionConflict } from '../../src/errors.ts';
-import { ensureJobs, openJobs } from '../../src/jobs/nats/jobs.ts';
+import { ensureJobs, openNatsJobs } from '../../src/jobs/nats/jobs.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
-import { ensureLimits, openLimits } from '../../src/limits/nats.ts';
+import { ensureLimits, openNatsLimits } from '../../src/limits/nats.ts';
 import { NEW_CLIENT } from '../../src/limits/record.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { Unavailable } from '../../src/nats/unavailable.ts';
 import { ensurePool } from '../../src/queue/nats/pool.ts';
-import { openQueue } from '../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { type Servers, startNats } from '../kit/nats/nats.ts';
 import { anOrder, aRecord, jobId, signalled } from './samples.ts';
@@ -32,8 +32,8 @@ async function open(count: 1 | 3): Promise<void> {
   await ensureJobs(nats, count);
   await ensureLimits(nats, count);
   await ensurePool(nats, 'image', { capacity: 100, replicas: count });
-  jobs = openJobs(nats);
-  queue = openQueue(nats);
+  jobs = openNatsJobs(nats);
+  queue = openNatsQueue(nats);
 }
 const disconnected = () => vi.waitFor(() => expect(nats.isConnected()).toBe(false));
 const overloaded = { code: 'OVERLOADED', status: 503, retryable: true };
@@ -88,7 +88,7 @@ describe('one server that dies', () => {
   });
 
   it('for longer makes every call fail in time, with what clients read as OVERLOADED, and none is carried out later', async () => {
-    const limits = openLimits(nats, Date.now);
+    const limits = openNatsLimits(nats, Date.now);
     const { record, revision } = await jobs.create(aRecord());
     const [order, late] = [anOrder(), anOrder()];
     await queue.publish(order);
@@ -140,7 +140,7 @@ describe('one server that dies', () => {
 
   it('wakes all watchers once it is there again: they may have missed something', async () => {
     const other = await servers.connect();
-    const elsewhere = openJobs(other);
+    const elsewhere = openNatsJobs(other);
     const { record, revision } = await jobs.create(aRecord());
     await servers.kill();
     await disconnected();
@@ -175,7 +175,7 @@ describe('an answer that is lost', () => {
   };
 
   it('makes no conflict of a write with itself, and no second of it', async () => {
-    const store = openJobs(forgetful());
+    const store = openNatsJobs(forgetful());
     const created = await store.create(aRecord());
     expect(await jobs.get(created.record.id)).toEqual(created);
     const updated = await store.update({ ...created.record, attempts: 1 }, created.revision);
@@ -187,7 +187,7 @@ describe('an answer that is lost', () => {
 
   it('leaves one order, which is accepted', async () => {
     const order = anOrder();
-    expect(await openQueue(forgetful()).publish(order)).toBe('accepted');
+    expect(await openNatsQueue(forgetful()).publish(order)).toBe('accepted');
     expect(await queue.publish(order)).toBe('duplicate');
     expect(await queue.depth('image')).toMatchObject({ waiting: 1, held: 0 });
   });
@@ -200,13 +200,13 @@ describe('a worker that is frozen', () => {
   it('while an order is on its way to it loses it to another, and does no harm when it wakes', async () => {
     const ackWaitMs = 1_000;
     await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
-    const patient = openQueue(nats, { ackWaitMs });
+    const patient = openNatsQueue(nats, { ackWaitMs });
     const src = new URL('../../src/', import.meta.url).href;
     const text = `
       import { connectNats } from '${src}nats/connection.ts';
-      import { openQueue } from '${src}queue/nats/queue.ts';
+      import { openNatsQueue } from '${src}queue/nats/queue.ts';
       const nats = await connectNats({ servers: ${JSON.stringify(servers.addresses)}, name: 'frozen' });
-      const delivery = await openQueue(nats, { ackWaitMs: ${ackWaitMs} }).pull('image', ['interactive'], 600_000);
+      const delivery = await openNatsQueue(nats, { ackWaitMs: ${ackWaitMs} }).pull('image', ['interactive'], 600_000);
       const extended = await delivery.extend();
       await delivery.release(0);
       await delivery.done();

@@ -3,7 +3,7 @@ import { expect, vi } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
 import { allBands } from '../../src/queue/nats/bands.ts';
 import { ensurePool } from '../../src/queue/nats/pool.ts';
-import { openQueue } from '../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../src/queue/nats/queue.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from '../../src/queue/queue.ts';
 import { emptyNats } from '../kit/nats/nats.ts';
 import { CAPACITY, queueSuite } from './queue.ts';
@@ -43,7 +43,7 @@ export function queueInJetStream(replicas: 1 | 3, servers: () => Connected): voi
     const reopen = async () => {
       const nats = connections[opened.length % connections.length];
       if (nats === undefined) throw new Error('no connection');
-      const one = slowed(openQueue(nats, { ackWaitMs, random: () => 0.999 }));
+      const one = slowed(openNatsQueue(nats, { ackWaitMs, random: () => 0.999 }));
       opened.push(one);
       return one;
     };

@@ -359,6 +359,24 @@ export function queueSuite(name: string, open: () => Promise<QueueHarness>): voi
         expect(await held.isWaitedFor()).toBe(true);
       });
 
+      it('is one of several while its client has another, waiting or held', async () => {
+        await publish('mine', false);
+        const only = await take();
+        expect(await only.isOneOfSeveral()).toBe(false);
+        await publish('other', false);
+        expect(await only.isOneOfSeveral()).toBe(false);
+        const more = await publish('mine', false);
+        const [first, second] = [await take(), await take()];
+        const several = [first, second].find(({ order }) => order.jobId === more.jobId);
+        const others = [first, second].filter((delivery) => delivery !== several);
+        expect(await several?.isOneOfSeveral()).toBe(true);
+        expect(await Promise.all(others.map((each) => each.isOneOfSeveral()))).toEqual([false]);
+        // The one that was its only one when it was taken, too.
+        expect(await only.isOneOfSeveral()).toBe(true);
+        await several?.done();
+        expect(await only.isOneOfSeveral()).toBe(false);
+      });
+
       it('in an express slot is waited for by small orders alone', async () => {
         await publish('mine', true);
         const held = await queue.pullExpress('image', LONG);

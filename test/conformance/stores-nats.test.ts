@@ -1,11 +1,11 @@
 /** The queue, jobs, batches, idempotency records and limits in JetStream, on one server and on three that replicate, held to the suites. */
 import { afterAll, beforeAll, describe } from 'vitest';
-import { ensureBatches, openBatches } from '../../src/jobs/nats/batches.ts';
-import { ensureIdempotency, openIdempotency } from '../../src/jobs/nats/idempotency.ts';
-import { ensureJobs, openJobs } from '../../src/jobs/nats/jobs.ts';
-import { ensureLimits, openLimits } from '../../src/limits/nats.ts';
+import { ensureBatches, openNatsBatches } from '../../src/jobs/nats/batches.ts';
+import { ensureIdempotency, openNatsIdempotency } from '../../src/jobs/nats/idempotency.ts';
+import { ensureJobs, openNatsJobs } from '../../src/jobs/nats/jobs.ts';
+import { ensureLimits, openNatsLimits } from '../../src/limits/nats.ts';
 import type { Nats } from '../../src/nats/connection.ts';
-import { ensureUploads, openUploads } from '../../src/uploads/nats.ts';
+import { ensureUploads, openNatsUploads } from '../../src/uploads/nats.ts';
 import { emptyNats, type Servers, startNats } from '../kit/nats/nats.ts';
 import { batchesSuite } from './batches.ts';
 import { idempotencySuite } from './idempotency.ts';
@@ -53,7 +53,7 @@ for (const replicas of [1, 3] as const) {
     jobsSuite('JetStream', async () => {
       let later = 0;
       const { first, write, ...rest } = await afresh(ensureJobs, (nats) =>
-        openJobs(nats, { clock: async () => START + later, report: () => {} }),
+        openNatsJobs(nats, { clock: async () => START + later, report: () => {} }),
       );
       return {
         store: first,
@@ -68,27 +68,27 @@ for (const replicas of [1, 3] as const) {
     describe('batches in JetStream', () =>
       batchesSuite(async () => {
         const told: Error[] = [];
-        const { write, ...rest } = await afresh(ensureBatches, (nats) => openBatches(nats, (found) => told.push(found)));
+        const { write, ...rest } = await afresh(ensureBatches, (nats) => openNatsBatches(nats, (found) => told.push(found)));
         return { ...rest, told, damage: (id) => write(`batches.${id}`, '{') };
       }));
 
     describe('idempotency records in JetStream', () =>
       idempotencySuite(async () => {
-        const { write, ...rest } = await afresh(ensureIdempotency, (nats) => openIdempotency(nats, () => {}));
+        const { write, ...rest } = await afresh(ensureIdempotency, (nats) => openNatsIdempotency(nats, () => {}));
         return { ...rest, damage: (key) => write(`idempotency.${key}`, '{') };
       }));
 
     describe('uploads in JetStream', () =>
       uploadsSuite(async () => {
         const told: Error[] = [];
-        const { write, ...rest } = await afresh(ensureUploads, (nats) => openUploads(nats, (found) => told.push(found)));
+        const { write, ...rest } = await afresh(ensureUploads, (nats) => openNatsUploads(nats, (found) => told.push(found)));
         return { ...rest, told, damage: (id) => write(`uploads.${id}`, '{') };
       }));
 
     limitsSuite('JetStream', async () => {
       let now = START;
       const clock = () => now;
-      const { first, ...rest } = await afresh(ensureLimits, (nats) => openLimits(nats, clock));
+      const { first, ...rest } = await afresh(ensureLimits, (nats) => openNatsLimits(nats, clock));
       return {
         store: first,
         ...rest,

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatOf } from '../../src/catalog/formats.ts';
 import type { Family, Toolchain } from '../../src/contracts/toolchains.ts';
 import { fixtures as archives } from '../kit/fixtures/archives.ts';
+import { fixtures as columns } from '../kit/fixtures/data/columns.ts';
 import { fixtures as pim } from '../kit/fixtures/data/pim.ts';
 import { fixtures as documents } from '../kit/fixtures/documents/documents.ts';
 import { fixtures as mails } from '../kit/fixtures/documents/mail.ts';
@@ -48,9 +49,19 @@ const SEEDS = ['kestrel', 'marble'] as const;
 /** What proves one pair: a seeded source, and a judge that tells whether the result shows the seed. */
 export function proofOf(source: string, target: string): Proof {
   const [from, to] = [formatOf(source).family, formatOf(target).family];
-  const build = { ...documents, ...mails, ...pim, ...microsoft, ...media, ...images, ...archives, ...fonts, ...models, ...subtitles }[
-    source
-  ];
+  const build = {
+    ...documents,
+    ...mails,
+    ...pim,
+    ...columns,
+    ...microsoft,
+    ...media,
+    ...images,
+    ...archives,
+    ...fonts,
+    ...models,
+    ...subtitles,
+  }[source];
   if (build === undefined) throw new Error(`no fixture builds a ${source}`);
   if (from === '3d') return { build, judge: (path, seed) => judgeModel(path, target, seed, source) };
   if (to === 'font') return { build, judge: (path, seed) => judgeFont(path, target, seed) };

@@ -46,8 +46,17 @@ function PauseBar() {
   );
 }
 
+/** `png-to-webp`, as the service reads it. */
+function pairOf([pair = '', ...more]: readonly (string | undefined)[]): { readonly from: string; readonly to: string } | undefined {
+  const [, from, to] = /^([a-z0-9]{1,12})-to-([a-z0-9]{1,12})$/i.exec(pair) ?? [];
+  if (from === undefined || to === undefined || more.some((each) => each !== undefined)) return undefined;
+  return { from: from.toLowerCase(), to: to.toLowerCase() };
+}
+
 function View() {
   const [, first = '', second, ...more] = path.value.split('/');
+  const pair = pairOf(first === 'convert' ? [second, ...more] : [first, second, ...more]);
+  if (pair !== undefined) return <ConvertPage key={path.value} {...pair} />;
   if (more.length === 0) {
     if (first === '' && second === undefined) return <ConvertPage />;
     if (first === 'tools') return second === undefined ? <ToolsPage /> : <ToolPage key={second} slug={second} />;

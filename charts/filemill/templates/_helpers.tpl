@@ -363,7 +363,7 @@ tolerations:
   "s3" (dict "endpoint" (include "filemill.s3Endpoint" .) "region" .Values.s3.region "bucket" .Values.s3.bucket "pathStyle" .Values.s3.pathStyle)
   "controller" (dict "lease" (printf "%s-controller" (include "filemill.fullname" .)) "allNamespaces" .Values.controller.allNamespaces)
   "api" (dict "publicUrl" (required "api.publicUrl is required: what clients reach the service by" .Values.api.publicUrl) "trustProxy" .Values.api.trustProxy "drainMs" (include "filemill.drainMs" . | int)) -}}
-{{- /* Not to be had otherwise: ports of containers, Services and NetworkPolicies are the same. `config` has none of them. */}}
+{{- /* Fixed, because ports of containers, Services and NetworkPolicies are the same. `config` has none of them. */}}
 {{- $any := include "filemill.anyAddress" . }}
 {{- $fixed := dict
   "api" (dict "host" $any "metricsPort" (include "filemill.metricsPort" . | int) "metricsHost" $any)

@@ -29,7 +29,7 @@ interface Admission {
   usage?: Usage;
 }
 
-type Deps = Pick<ApiDeps, 'limits' | 'clock' | 'stopping' | 'fault'>;
+type Deps = Pick<ApiDeps, 'limits'>;
 
 function admissionOf({ limits }: Deps, request: FastifyRequest): Admission {
   request.admission ??= { client: limits.identify(request.raw.socket.remoteAddress, request.headers['x-forwarded-for']) };
@@ -37,7 +37,7 @@ function admissionOf({ limits }: Deps, request: FastifyRequest): Admission {
 }
 
 /** Refuses new work once the service is stopping, counts reads, and adds the limit headers to every answer. */
-export function registerAdmission(app: FastifyInstance, deps: Deps): void {
+export function registerAdmission(app: FastifyInstance, deps: Pick<ApiDeps, 'limits' | 'service'>): void {
   const { limiter, flood } = deps.limits;
   app.decorateRequest('admission');
   app.addHook('onRequest', async (request) => {
@@ -48,7 +48,7 @@ export function registerAdmission(app: FastifyInstance, deps: Deps): void {
     const { costs, via } = request.routeOptions.config;
     if (request.method === 'OPTIONS') return;
     if (costs === undefined || via === 'mcp') await countRead(deps, request);
-    else if (costs === 'work') await refuseFlood(deps, request, flood.look(admissionOf(deps, request).client, deps.clock()));
+    else if (costs === 'work') await refuseFlood(deps, request, flood.look(admissionOf(deps, request).client, deps.limits.clock()));
   });
   app.addHook('onSend', async (request, reply) => {
     const visit = admissionOf(deps, request);
@@ -73,7 +73,7 @@ export async function limitHeadersFor({ limits }: Deps, remote: string | undefin
 }
 
 /** Also refuses while the only worker cannot work. @throws Failure `OVERLOADED` */
-export function refuseWhileStopping({ stopping, fault }: Pick<Deps, 'stopping' | 'fault'>): void {
+export function refuseWhileStopping({ service: { stopping, fault } }: Pick<ApiDeps, 'service'>): void {
   if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is shutting down: try again in a moment.' });
   const why = fault?.();
   if (why !== undefined)
@@ -81,7 +81,7 @@ export function refuseWhileStopping({ stopping, fault }: Pick<Deps, 'stopping' |
 }
 
 /** For what is stored and creates no job. @throws Failure `OVERLOADED` */
-export function refuseWhenFull({ fault }: Pick<Deps, 'fault'>): void {
+export function refuseWhenFull({ service: { fault } }: Pick<ApiDeps, 'service'>): void {
   const why = fault?.();
   if (why?.reason !== 'disk_full') return;
   throw new Failure('OVERLOADED', {
@@ -94,20 +94,20 @@ export function refuseWhenFull({ fault }: Pick<Deps, 'fault'>): void {
 export async function countRead(deps: Deps, request: FastifyRequest): Promise<void> {
   const { flood, assistantFlood } = deps.limits;
   const guard = request.routeOptions.config.via === 'mcp' ? assistantFlood : flood;
-  await refuseFlood(deps, request, guard?.take(admissionOf(deps, request).client, deps.clock()));
+  await refuseFlood(deps, request, guard?.take(admissionOf(deps, request).client, deps.limits.clock()));
 }
 
 /** A refused request for work cost an answer, and perhaps the reading of its body: it counts as a read. */
 export function countRefused(deps: Deps, request: FastifyRequest, status: number): void {
   if (request.routeOptions.config.costs === 'work' && status >= 400 && status < 500)
-    deps.limits.flood?.take(admissionOf(deps, request).client, deps.clock());
+    deps.limits.flood?.take(admissionOf(deps, request).client, deps.limits.clock());
 }
 
 async function refuseFlood(deps: Deps, request: FastifyRequest, flooded: Limited<'flood'> | undefined): Promise<void> {
   if (flooded === undefined) return;
   const visit = admissionOf(deps, request);
   visit.usage = await deps.limits.limiter.usage(visit.client);
-  throw limitFailure(limitRefusal(flooded, visit.usage, deps.clock()));
+  throw limitFailure(limitRefusal(flooded, visit.usage, deps.limits.clock()));
 }
 
 /** Whether a call of this client could be admitted, judged before its body is read. */
@@ -117,9 +117,9 @@ export async function mayCall(deps: Deps, request: FastifyRequest): Promise<bool
 }
 
 /** Counts a call that is refused unread. @returns the refusal */
-export async function refuseCall(deps: Deps & Pick<ApiDeps, 'newId'>, request: FastifyRequest): Promise<Failure> {
+export async function refuseCall(deps: Pick<ApiDeps, 'limits' | 'service'>, request: FastifyRequest): Promise<Failure> {
   const { limiter } = deps.limits;
-  const decided = await limiter.reserve(admissionOf(deps, request).client, { via: 'mcp', jobs: [deps.newId()] });
+  const decided = await limiter.reserve(admissionOf(deps, request).client, { via: 'mcp', jobs: [deps.service.newId()] });
   if (!decided.granted) return limitFailure(decided);
   // Its window has ended since it was refused.
   await limiter.refund(decided.reservation);

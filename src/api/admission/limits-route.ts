@@ -5,12 +5,12 @@ import type { LimitShare } from '../../limits/answers/usage.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientOf } from './admission.ts';
 
-export function limitsRoute(app: FastifyInstance, deps: ApiDeps): void {
+export function limitsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'files' | 'limits' | 'service'>): void {
   app.get('/api/v1/limits', { config: { costs: 'nothing' } }, async (request) => {
     const client = clientOf(deps, request);
     const usage = await deps.limits.limiter.usage(client);
-    const { maxFileBytes, maxBatchFiles } = deps.settings;
-    const room = deps.uploads.roomFor(client.multiple);
+    const { maxFileBytes, maxBatchFiles } = deps.service.settings;
+    const room = deps.files.uploads.roomFor(client.multiple);
     const { banExpiresAt, rejectionsLastHour, daily, hourly, cooldown, mcp, ai } = usage;
     return {
       data: {

@@ -5,13 +5,22 @@ import type { Usage } from '../../limits/answers/usage.ts';
 import type { Client } from '../../limits/clients/client.ts';
 import type { Limiter } from '../../limits/limiter.ts';
 import type { Want } from '../../limits/tiers.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { statusOf } from '../http/problem.ts';
 
 export interface ReservedShare {
-  /** @param jobs all of the request: the first may have another id than it was reserved by @throws Failure `RATE_LIMITED`; then nothing stays reserved */
-  readonly enlarge: (jobs: readonly string[]) => Promise<void>;
+  /** @param jobs all of the request: the first may have another id than it was reserved by; one that counts several times comes so often @param tools slugs of further tools, for each call @throws Failure `RATE_LIMITED`; then nothing stays reserved */
+  readonly enlarge: (jobs: readonly string[], tools?: readonly string[]) => Promise<void>;
   /** Twice is no error. */
   readonly refund: () => Promise<void>;
 }
+
+/** @param isRefunded whether no work was done before this error @returns refunds the share after it; a refund that fails is logged */
+export const refunding =
+  ({ refund }: ReservedShare, log: Pick<Log, 'warn'>, isRefunded = (error: unknown) => REFUNDED_STATUSES.has(statusOf(error))) =>
+  async (error: unknown): Promise<void> => {
+    if (isRefunded(error)) await refund().catch((err: unknown) => log.warn({ err }, 'a reserved share could not be refunded'));
+  };
 
 /** Share of a request that creates no job. */
 export const NO_SHARE: ReservedShare = { enlarge: async () => {}, refund: async () => {} };
@@ -31,12 +40,12 @@ export async function reserve(
   if (!decided.granted) throw limitFailure(decided);
   let { reservation } = decided;
   return {
-    async enlarge(jobs) {
+    async enlarge(jobs, tools = []) {
       const before = reservation;
-      if (jobs.join() === before.taken.jobs.join()) return;
+      if (tools.length === 0 && jobs.join() === before.taken.jobs.join()) return;
       // If the answer is lost, either the old or the new ids are stored: a refund finds them by any.
       reservation = { ...before, taken: { ...before.taken, jobs: [...new Set([...before.taken.jobs, ...jobs])] } };
-      const enlarged = await limiter.enlarge(before, jobs);
+      const enlarged = await limiter.enlarge(before, jobs, tools);
       note(enlarged.usage);
       if (!enlarged.granted) throw limitFailure(enlarged);
       reservation = enlarged.reservation;

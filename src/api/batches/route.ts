@@ -2,61 +2,53 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
-import { type BatchRecord, batchIdPattern } from '../../jobs/batch.ts';
 import { hasEnded } from '../../jobs/lifecycle.ts';
-import type { JobRecord } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
-import { applied, prefersAsync } from '../http/preferences.ts';
 import { FIELDS_OF_SEVERAL } from '../intake/receive.ts';
 import { cancelJob } from '../jobs/cancel.ts';
+import { type FoundBatch, findBatch } from '../jobs/found.ts';
 import { baseOf, RETRY_AFTER } from '../jobs/send.ts';
 import type { Sends } from '../outputs/deleted.ts';
 import { contentDisposition, HARMLESS } from '../outputs/route.ts';
-import { noteReplay } from '../submit/answer.ts';
+import { noteSubmission } from '../submit/answer.ts';
 import { batchWork } from '../submit/batch.ts';
 import { poolsOfAll } from '../submit/capacity.ts';
 import { CONVERSION_FIELDS, handledAsPreferred } from '../submit/conversion.ts';
 import type { Fetches } from '../submit/fetches.ts';
 import { formSource } from '../submit/form.ts';
 import { admitRequest } from '../submit/idempotency.ts';
-import { type Ids, oneBatch, type SubmittedJobs } from '../submit/stages.ts';
+import { type Ids, oneBatch, wholeBatch } from '../submit/stages.ts';
 import { submit } from '../submit/submit.ts';
 import { forEachTarget } from '../submit/targets.ts';
+import { restWait } from '../submit/wait.ts';
 import { batchViewOf, liveOf } from './view.ts';
 import { packBatch } from './zip.ts';
 
 export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends, fetches: Fetches): void {
-  const { objects, signals, clock } = deps;
+  const { signals, clock } = deps.jobs;
+  const { objects, suffix } = deps.files;
   const view = (request: FastifyRequest, { batch, records }: FoundBatch) => ({
-    data: batchViewOf(batch, records, baseOf(request, deps), clock(), signals.lastProgress, request.id),
+    data: batchViewOf(batch, records, { base: baseOf(request, deps), suffix }, clock(), signals.lastProgress, request.id),
   });
 
   app.post('/api/v1/batch', { config: { costs: 'work' } }, async (request, reply) => {
-    const { maxBatchFiles: maxFiles, maxFileBytes: maxBytes } = deps.settings;
+    const { maxBatchFiles: maxFiles, maxFileBytes: maxBytes } = deps.service.settings;
     const ids = newBatch(deps);
-    const form = { fields: FIELDS_OF_SEVERAL, maxFiles, maxBytes, keyOf: ids.keyOf, checksCapacity: true };
+    // A batch is answered when the files that it names are there.
+    const wait = restWait(deps, request, reply, 'files');
+    const form = { fields: FIELDS_OF_SEVERAL, maxFiles, maxBytes, checksCapacity: true, ids, fetches, gone: wait.gone };
     return submit(deps, {
       ids,
+      wait,
       // Limits count the first job now, the others when the form is read.
-      admit: () => admitRequest(deps, request, [ids.jobOf(0)], poolsOfAll(deps)),
+      admit: () => admitRequest(deps, request, ids.jobs.slice(0, 1), poolsOfAll(deps)),
       open: () => ({
-        source: forEachTarget(deps, ids, formSource(deps, request, fetches, form)),
+        source: forEachTarget(deps, ids, formSource(deps, request, form)),
         work: handledAsPreferred(request, reply, batchWork(deps, ids, maxFiles), CONVERSION_FIELDS),
       }),
-      answer: {
-        find: (id) => findCreatedBatch(deps, id),
-        log({ batch, records }) {
-          request.log.info({ batch_id: batch?.id, files: records.length }, 'a batch was received');
-        },
-        async wait(submitted) {
-          // A batch is answered at once.
-          if (prefersAsync(request)) applied(reply, 'respond-async');
-          return submitted;
-        },
-        respond(submitted) {
-          noteReplay(reply, submitted);
-          return view(request, whole(submitted));
-        },
+      answer(submitted) {
+        noteSubmission(request, reply, submitted);
+        return view(request, wholeBatch(submitted));
       },
     });
   });
@@ -91,37 +83,12 @@ export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends, f
   });
 }
 
-export interface FoundBatch {
-  readonly batch: BatchRecord;
-  readonly records: readonly JobRecord[];
-}
-
 /** The ids of a batch, with one for each file that may come. */
-export const newBatch = ({ newId, settings }: ApiDeps, first = newId()): Ids =>
+export const newBatch = ({ service: { newId, settings } }: Pick<ApiDeps, 'service'>, first = newId()): Ids =>
   oneBatch(`bat_${newId().slice(0, 16)}`, [first, ...Array.from({ length: settings.maxBatchFiles - 1 }, newId)]);
 
-export function whole({ batch, records }: SubmittedJobs): FoundBatch {
-  if (batch === undefined) throw new Error('a request for a batch has none');
-  return { batch, records };
-}
-
-/** @throws Failure `JOB_NOT_FOUND` */
-export async function findBatch({ batches, jobs }: ApiDeps, id: string): Promise<FoundBatch> {
-  const batch = batchIdPattern.test(id) ? await batches.get(id) : undefined;
-  if (batch === undefined) throw new Failure('JOB_NOT_FOUND', { says: 'There is no such batch.' });
-  const stored = await Promise.all(batch.jobs.map((job) => jobs.get(job)));
-  return { batch, records: stored.flatMap((found) => (found === undefined ? [] : [found.record])) };
-}
-
-/** The batch of an earlier request. @throws Failure `OVERLOADED` where that request has just taken it back */
-function findCreatedBatch(deps: ApiDeps, id: string): Promise<FoundBatch> {
-  return findBatch(deps, id).catch((error: unknown) => {
-    throw error instanceof Failure && error.code === 'JOB_NOT_FOUND' ? new Failure('OVERLOADED', { cause: error }) : error;
-  });
-}
-
 /** Cancels each job of a batch, and removes its files. @throws Failure `JOB_NOT_FOUND` */
-export async function cancelBatch(deps: ApiDeps, id: string): Promise<void> {
+export async function cancelBatch(deps: Pick<ApiDeps, 'jobs' | 'files'>, id: string): Promise<void> {
   const { batch } = await findBatch(deps, id);
   for (const job of batch.jobs) await cancelJob(deps, job).catch(unlessForgotten);
 }

@@ -5,19 +5,19 @@ import { visibility } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { problemOf } from '../http/problem.ts';
 import { errorOf } from '../jobs/refused.ts';
-import { goneFailure, viewOf } from '../jobs/view.ts';
+import { type Beside, goneFailure, viewOf } from '../jobs/view.ts';
 
 /** @param records of the batch's jobs, in its order @throws Failure `JOB_EXPIRED` once the last of them has expired */
 export function batchViewOf(
   { id, createdAt }: BatchRecord,
   records: readonly JobRecord[],
-  base: string,
+  { base, suffix }: Omit<Beside, 'progress'>,
   now: number,
   progressOf: (jobId: string) => number | undefined,
   requestId: string,
 ): object {
   const live = liveOf(records, now);
-  const jobs = records.map((record) => entryOf(record, base, now, progressOf(record.id), requestId));
+  const jobs = records.map((record) => entryOf(record, { base, suffix, progress: progressOf(record.id) }, now, requestId));
   const count = (status: string) => jobs.filter((job) => job.status === status).length;
   const counts = { total: jobs.length, processing: count('processing'), done: count('done'), failed: count('error') };
   const self = `${base}/api/v1/batches/${id}`;
@@ -39,8 +39,8 @@ export function liveOf(records: readonly JobRecord[], now: number): readonly Job
   return live;
 }
 
-function entryOf(record: JobRecord, base: string, now: number, progress: number | undefined, requestId: string) {
-  const { job_id, status, output, links, ...job } = viewOf(record, base, progress);
+function entryOf(record: JobRecord, beside: Beside, now: number, requestId: string) {
+  const { job_id, status, output, links, ...job } = viewOf(record, beside);
   const isGone = visibility(record, now) !== 'live';
   const error = isGone ? goneFailure(record) : errorOf(record);
   return {
@@ -52,6 +52,7 @@ function entryOf(record: JobRecord, base: string, now: number, progress: number 
     ...(output === undefined || isGone ? {} : { output }),
     links,
     warnings: job.warnings,
+    ...(job.webhook === undefined ? {} : { webhook: job.webhook }),
     ...(error === undefined ? {} : problemOf(error, requestId)),
   };
 }

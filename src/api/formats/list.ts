@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Catalog, Route } from '../../catalog/catalog.ts';
 import type { Engine } from '../../catalog/engine.ts';
+import { propertiesWithoutRoom } from '../../catalog/fidelity/receipt.ts';
 import { formatOf, isUnproven } from '../../catalog/formats.ts';
 import { type FormOption, formOptionNames, type OptionName, optionSchemas } from '../../catalog/options/options.ts';
 import { describedSchema } from '../../catalog/options/texts.ts';
@@ -51,7 +52,7 @@ export async function describeFormats(catalog: Catalog): Promise<FormatList> {
   };
 }
 
-/** How long it has the event loop before others get a turn, ms. */
+/** How long it keeps the event loop before other requests get a turn, ms. */
 const SLICE_MS = 5;
 
 /** The requested part, with the options and engines that it refers to. */
@@ -69,7 +70,7 @@ export function selectFormats(
   return { sources: chosen, unproven: others, options: only(options, made), engines: only(engines, used) };
 }
 
-/** A third of the size: each option's schema once, and of a pair only who makes it. */
+/** A third of the size: each option's schema appears once, and a pair has only its engines. */
 export function inShort({ sources, unproven, options, engines }: FormatList): FormatList {
   const short = (source: FormatSource): FormatSource => ({
     ...source,
@@ -95,7 +96,7 @@ function aboutFormat(id: string): Omit<FormatSource, 'targets'> {
   return { format: id, family, content_type: mime, aliases: [...aliases] };
 }
 
-/** @returns undefined where no way leads from one to the other */
+/** @returns undefined where no route leads from one to the other */
 export function explainWay(catalog: Catalog, from: string, to: string): FormatWay | undefined {
   const [pair] = pairOf(catalog, from, to);
   if (pair === undefined) return undefined;
@@ -107,6 +108,7 @@ export function explainWay(catalog: Catalog, from: string, to: string): FormatWa
       return { ...{ engine: engine.id, name, version, from: source, to: target, rank }, loses: [...loses] };
     }),
     loses: lossesOf(route),
+    cannot_hold: [...propertiesWithoutRoom(from, to)],
     options: schemasOf(formOptionNames.filter((name) => honours.has(name))),
   };
 }

@@ -22,10 +22,10 @@ interface Asked {
  * Unknown values are refused: there are as many answers as formats and families, and each is built once, however many ask for it meanwhile.
  * @returns builds the answers that most clients fetch
  */
-export function formatsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'catalog'>): () => Promise<void> {
+export function formatsRoute(app: FastifyInstance, { catalogue }: Pick<ApiDeps, 'catalogue'>): () => Promise<void> {
   const lists = new WeakMap<Catalog, { readonly list: Promise<FormatList>; readonly bodies: Map<string, Promise<EncodedBody>> }>();
   const bodyOf = (asked: Asked): Promise<EncodedBody> => {
-    const { catalog } = deps;
+    const catalog = catalogue.current;
     const { list, bodies } = lists.get(catalog) ?? { list: describeFormats(catalog), bodies: new Map() };
     lists.set(catalog, { list, bodies });
     const name = `${asked.from} ${asked.family} ${asked.isShort}`;
@@ -44,8 +44,8 @@ export function formatsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'catalog'
   });
   app.get<{ Params: { from: string; to: string } }>('/api/v1/formats/:from/:to', async ({ params }) => {
     const [from, to] = [known(params.from, 'from'), known(params.to, 'to')];
-    const way = explainWay(deps.catalog, from, to);
-    if (way === undefined) throw noRoute(deps.catalog.targets(from), from, to);
+    const way = explainWay(catalogue.current, from, to);
+    if (way === undefined) throw noRoute(catalogue.current.targets(from), from, to);
     return { data: way };
   });
   return async () => {

@@ -1,5 +1,6 @@
 /** `GET /api/v1/health`: what this installation can do and how busy it is; `/livez`, `/readyz`, `/metrics` for machines. */
 import type { FastifyInstance } from 'fastify';
+import type { Catalog } from '../../catalog/catalog.ts';
 import { type EngineRole, engineRoles } from '../../contracts/toolchains.ts';
 import { Failure } from '../../errors.ts';
 import type { StorageUse } from '../../objects/watch.ts';
@@ -20,30 +21,33 @@ interface EngineHealth {
 const FREE = { config: { costs: 'nothing' } } as const;
 /** Ms. */
 const SOON_MS = 2_000;
-/** Health within this time of another shows the same queues, ms: as it is never limited, it would carry a flood of requests on to the queues. */
+/** Requests within this time share one reading of the queues, ms: as they are never limited, a flood of them would reach the queues. */
 const KEPT_MS = 1_000;
 
-export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  const { queue, clock, metrics } = deps;
+export function healthRoutes(
+  app: FastifyInstance,
+  { jobs, files, catalogue, service, telemetry: { metrics } }: Omit<ApiDeps, 'limits'>,
+): void {
+  const { queue, clock } = jobs;
   const startedAt = clock();
 
   const listPools = async () => [...(await declared()), ...(await gone())];
   const sharedPools = shareReading(listPools, (seen) => (seen.every(({ depth }) => depth !== undefined) ? KEPT_MS : 0));
   /** Removed pools, as long as orders wait or are held there. */
   const gone = async () => {
-    const seen = [...(deps.removedPools ?? [])].map(async ([pool, { workers }]) => {
+    const seen = [...(catalogue.removedPools ?? [])].map(async ([pool, { workers }]) => {
       const depth = await soon(queue.depth(pool));
       return { pool, workers, busy: depth?.held ?? 0, versions: new Map<string, string>(), depth };
     });
     return (await Promise.all(seen)).filter(({ depth }) => depth !== undefined && depth.waiting + depth.held > 0);
   };
   const freshOf = (id: string): Pick<EngineHealth, 'fresh'> => {
-    const forks = deps.catalog.forks(id);
+    const forks = catalogue.current.forks(id);
     return forks === undefined ? {} : { fresh: forks ? 'fork' : 'process' };
   };
   const declared = () =>
     Promise.all(
-      [...deps.pools.values()].map(async ({ name, workers, busy, engines }) => ({
+      [...catalogue.pools.values()].map(async ({ name, workers, busy, engines }) => ({
         pool: name,
         workers,
         busy,
@@ -53,11 +57,11 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
     );
 
   app.get('/api/v1/health', FREE, async () => {
-    const { catalog, missing, pools } = deps;
-    const there = catalog.engines.map((engine) => ({
+    const { current, missing, pools } = catalogue;
+    const there = current.engines.map((engine) => ({
       engine,
       available: true,
-      version: catalog.version(engine.id),
+      version: current.version(engine.id),
       reason: undefined,
       ...freshOf(engine.id),
     }));
@@ -65,7 +69,7 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const seenAt = (id: string) => Math.max(0, ...[...pools.values()].filter(({ engines }) => engines.has(id)).map((pool) => pool.seenAt));
     const engines: Partial<Record<EngineRole, EngineHealth & { all: readonly EngineHealth[] }>> = {};
     for (const role of engineRoles) {
-      // Two engines may be one program: readers count programs.
+      // Two engines may be one program, and readers count programs.
       const members = new Map<string, EngineHealth>();
       for (const { engine, available, version, reason, ...fresh } of all.filter((each) => each.engine.role === role)) {
         const seen_at = new Date(seenAt(engine.id) || startedAt).toISOString();
@@ -79,17 +83,18 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const queues = seen.flatMap(({ pool, workers, depth }) =>
       depth === undefined ? [] : [[pool, { waiting: depth.waiting, running: depth.held, workers }] as const],
     );
-    const status = missing.length === 0 && queues.length === seen.length && deps.fault?.() === undefined ? 'ok' : 'degraded';
+    const status = missing.length === 0 && queues.length === seen.length && service.fault?.() === undefined ? 'ok' : 'degraded';
     return {
       data: {
         status,
-        version: deps.version,
+        version: service.version,
+        ...(service.commit !== undefined && { commit: service.commit }),
         uptime_seconds: Math.floor((clock() - startedAt) / 1000),
         engines,
-        ...storageOf(deps.storage?.use),
-        ...confinementOf(deps.confinement),
+        ...storageOf(files.storage?.use),
+        ...confinementOf(service.confinement),
         ...devicesOf([...pools.values()]),
-        missing: missing.map(({ engine, reason }) => ({ engine: engine.name, reason, formats: lost(deps, engine.conversions) })),
+        missing: missing.map(({ engine, reason }) => ({ engine: engine.name, reason, formats: lost(current, engine.conversions) })),
         queue: Object.fromEntries(queues),
       },
     };
@@ -97,17 +102,17 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
 
   app.get('/livez', FREE, async () => ({ data: { status: 'ok' } }));
   app.get('/readyz', FREE, async () => {
-    if (deps.stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is shutting down.' });
+    if (service.stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is shutting down.' });
     // This id has no job: any answer shows that the store works.
-    await deps.jobs.get('0'.repeat(32));
+    await jobs.store.get('0'.repeat(32));
     return { data: { status: 'ok' } };
   });
 
   metrics.onScrape(async () => {
     metrics.poolsSeen(await listPools());
-    if (deps.storage !== undefined) metrics.storageSeen(deps.storage.use);
+    if (files.storage !== undefined) metrics.storageSeen(files.storage.use);
   });
-  if (deps.settings.metricsPort > 0) return;
+  if (service.settings.metricsPort > 0) return;
   app.get('/metrics', FREE, async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
 }
 
@@ -122,7 +127,7 @@ const storageOf = (use: StorageUse | undefined) =>
         },
       };
 
-const confinementOf = (confinement: ApiDeps['confinement']) =>
+const confinementOf = (confinement: ApiDeps['service']['confinement']) =>
   confinement === undefined ? {} : { confinement: { landlock_abi: confinement.landlockAbi, counts: confinement.counts } };
 
 const devicesOf = (pools: readonly Pool[]) => {
@@ -144,6 +149,6 @@ async function soon<T>(asked: Promise<T>): Promise<T | undefined> {
 }
 
 /** Source formats that no other engine reads while this one is missing. */
-function lost({ catalog }: ApiDeps, conversions: readonly { readonly source: string }[]): string[] {
-  return [...new Set(conversions.map(({ source }) => source))].filter((source) => !catalog.sources.includes(source));
+function lost({ sources }: Catalog, conversions: readonly { readonly source: string }[]): string[] {
+  return [...new Set(conversions.map(({ source }) => source))].filter((source) => !sources.includes(source));
 }

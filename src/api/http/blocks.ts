@@ -1,4 +1,4 @@
-/** Reads a body that is wanted whole: joined to blocks, at a pace, and no further than its reader takes it. */
+/** Reads a body in blocks: refuses one that arrives too slowly, and reads no faster than its reader takes it. */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../errors.ts';
 import { Coalesce } from '../../streams/coalesce.ts';
@@ -23,7 +23,7 @@ export async function readBlocks(
   };
   let wanted = true;
   const refuse = (error: unknown) => {
-    // At once: of one read from the network thousands of pieces may follow before anybody hears of the refusal.
+    // At once: the same read from the network may bring thousands of pieces more before the refusal takes effect.
     request.unpipe(blocks);
     wanted = false;
     reject(error);

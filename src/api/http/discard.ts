@@ -34,7 +34,7 @@ export function answerThenDiscard(body: string, request: IncomingMessage): Reada
   };
   const timer = setTimeout(finish, DISCARD_MS);
   request.once('end', finish).once('close', finish).once('error', finish);
-  // The client may have gone before anybody listened.
+  // The client may have gone before there was a listener.
   answer.once('close', finish);
   request.unpipe();
   request.on('data', count);

@@ -7,28 +7,36 @@ import { matchesAny } from './etag.ts';
 
 /** In the order of preference where a client likes them alike: the smallest first. */
 const PACK = {
-  br: (bytes: Buffer) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
-  zstd: (bytes: Buffer) => promisify(zstdCompress)(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 12 } }),
-  gzip: (bytes: Buffer) => promisify(gzip)(bytes, { level: 9 }),
+  br: (bytes: Buffer, isRare: boolean) =>
+    promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: isRare ? 4 : 9 } }),
+  zstd: (bytes: Buffer, isRare: boolean) =>
+    promisify(zstdCompress)(bytes, { params: { [constants.ZSTD_c_compressionLevel]: isRare ? 3 : 12 } }),
+  gzip: (bytes: Buffer, isRare: boolean) => promisify(gzip)(bytes, { level: isRare ? 4 : 9 }),
 } as const;
-type Coding = keyof typeof PACK | 'identity';
-const CODINGS = Object.keys(PACK) as (keyof typeof PACK)[];
+type Packing = keyof typeof PACK;
+type Coding = Packing | 'identity';
+export const packings = Object.keys(PACK) as readonly Packing[];
 
 /** Below this, headers weigh more than what packing would save, bytes. */
-const WORTH_PACKING = 1024;
+export const WORTH_PACKING = 1024;
 
 export interface EncodedBody {
   readonly contentType: string;
   readonly bytes: Buffer;
   readonly digest: string;
+  /** One of many that few ask for: packing it must not take long. */
+  readonly isRare: boolean;
   readonly packed: Map<Coding, Promise<Buffer>>;
 }
 
-export function encodedBody(contentType: string, content: string | Buffer): EncodedBody {
+export function encodedBody(contentType: string, content: string | Buffer, isRare = false): EncodedBody {
   const bytes = Buffer.from(content);
   const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
-  return { contentType, bytes, digest, packed: new Map([['identity', Promise.resolve(bytes)]]) };
+  return { contentType, bytes, digest, isRare, packed: new Map([['identity', Promise.resolve(bytes)]]) };
 }
+
+/** @param isRare of many that few ask for: it must not take long */
+export const compress = (bytes: Buffer, packing: Packing, isRare = false): Promise<Buffer> => PACK[packing](bytes, isRare);
 
 /**
  * Answers 304 to a client that has it; a strong tag names one coding (RFC 9110 §8.8.3.3).
@@ -62,14 +70,14 @@ export function latestOf(build: (prefix: string) => EncodedBody): (prefix: strin
   };
 }
 
-/** Compresses it before anybody asks. */
+/** Compresses it before a client asks. */
 export async function pack(body: EncodedBody): Promise<void> {
   if (body.bytes.length < WORTH_PACKING) return;
-  for (const coding of CODINGS) await packedAs(body, coding);
+  for (const packing of packings) await packedAs(body, packing);
 }
 
-function packedAs({ bytes, packed }: EncodedBody, coding: Coding): Promise<Buffer> {
-  const known = packed.get(coding) ?? (coding === 'identity' ? Promise.resolve(bytes) : PACK[coding](bytes));
+function packedAs({ bytes, packed, isRare }: EncodedBody, coding: Coding): Promise<Buffer> {
+  const known = packed.get(coding) ?? (coding === 'identity' ? Promise.resolve(bytes) : compress(bytes, coding, isRare));
   packed.set(coding, known);
   return known;
 }
@@ -85,6 +93,6 @@ export function preferred(header: string | undefined): Coding {
   );
   const weightOf = (coding: string) =>
     weights.get(coding) ?? (coding === 'gzip' ? weights.get('x-gzip') : undefined) ?? weights.get('*') ?? 0;
-  const [best = 'identity'] = CODINGS.toSorted((a, b) => weightOf(b) - weightOf(a));
+  const [best = 'identity'] = packings.toSorted((a, b) => weightOf(b) - weightOf(a));
   return best !== 'identity' && weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : 'identity';
 }

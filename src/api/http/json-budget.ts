@@ -2,9 +2,9 @@
 import { Failure } from '../../errors.ts';
 
 export interface JsonBounds {
-  /** Length of the text, without what `carriers` lets pass. */
+  /** Most bytes of the text, not counting the strings that `carriers` allows. */
   readonly bytes: number;
-  /** The failure where it has more. */
+  /** The failure for a longer text. */
   readonly tooLong: (received: number) => Failure;
   /** Whether strings in `params.arguments` of a `tools/call` may be longer: they may hold files. */
   readonly carriers: boolean;
@@ -17,7 +17,7 @@ const MAX_ITEMS = 4_000;
 const MAX_KEY_BYTES = 1_024;
 /** Length of a JSON-RPC method's name. */
 const MAX_METHOD_BYTES = 256;
-/** In texts: each costs the parser as much as a few dozen plain characters. One in ten is more than base64 or prose ever has. */
+/** Escapes (`\n`) in strings: each costs the parser as much as a few dozen plain characters. Neither base64 nor prose has as many. */
 const MAX_ESCAPES = 1_000_000;
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
@@ -32,10 +32,10 @@ const NAMES = new Map([
   ['method', METHOD],
 ]);
 const CALL = 'tools/call';
-/** As much of a text as is kept to be compared with those names. */
+/** How much of a string is kept, to be compared with those names. */
 const KEPT_BYTES = 12;
 
-/** What the text that is being passed over is. */
+/** What kind of string is being skipped. */
 const [NO_TEXT, KEY, VALUE, METHOD_NAME, CARRIER] = [0, 1, 2, 3, 4];
 
 /** The parser decides whether the text is valid JSON. */
@@ -56,7 +56,7 @@ export class JsonBudget {
   #textBytes = 0;
   #isEscaped = false;
   readonly #kept = Buffer.alloc(KEPT_BYTES);
-  /** Bytes of this message in texts that may be files. */
+  /** Bytes of this message in strings that may be files. */
   #carried = 0;
   #hasMethod = false;
   #isCall = false;
@@ -77,7 +77,7 @@ export class JsonBudget {
     if (this.#spent() > this.#bounds.bytes) throw this.#bounds.tooLong(this.#bytes);
   }
 
-  /** Bytes that count: of a call not those that may be a file's, of which it may turn out only later that it is one. */
+  /** Bytes that count. Strings that may be files do not count in a tool call; whether a message is one may only be known when `method` follows them. */
   #spent(): number {
     return this.#bytes - this.#carriedByCalls - (this.#hasMethod && !this.#isCall ? 0 : this.#carried);
   }

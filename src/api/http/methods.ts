@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 export type Methods = (url: string) => readonly string[];
 
-/** Listens to routes as they are added: to be called before. */
+/** Listens to routes as they are added: call it before the first. */
 export function methodsOf(app: FastifyInstance): Methods {
   const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = [];
   app.addHook('onRoute', ({ url, method }) => {

@@ -1,4 +1,4 @@
-/** Gives up on bodies that trickle, and on those that come in crumbs: what each piece costs must be worth its bytes. */
+/** Refuses bodies that arrive too slowly, or in pieces so small that handling them costs more than their bytes are worth. */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../errors.ts';
 import { watchCrumbs } from '../../streams/crumbs.ts';

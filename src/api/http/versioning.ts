@@ -1,4 +1,4 @@
-/** Addresses that are to go away: announced in every answer of theirs, long before they do (docs/versioning.md). */
+/** Deprecated addresses: each of their answers says when they will be removed, long before (docs/versioning.md). */
 import type { FastifyInstance } from 'fastify';
 
 export interface Retirement {

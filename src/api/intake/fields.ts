@@ -14,16 +14,21 @@ const MOST_FIELDS = 100;
 const MOST_NAME = 200;
 
 /**
+ * @param structured names of fields that may be objects in JSON: their value is that JSON
  * @returns the fields of a body that holds no file; undefined where it is a form that may hold files, or of another kind
  * @throws Failure `BAD_REQUEST`, `BODY_TIMEOUT`
  */
-export async function readFields(request: IncomingMessage, settings: ApiSettings): Promise<ReadonlyMap<string, string> | undefined> {
+export async function readFields(
+  request: IncomingMessage,
+  settings: ApiSettings,
+  structured: ReadonlySet<string> = NONE,
+): Promise<ReadonlyMap<string, string> | undefined> {
   switch (mediaTypeOf(request)) {
     case 'application/x-www-form-urlencoded':
       return readForm(await readText(request, settings, () => {}));
     case 'application/json': {
       const budget = new JsonBudget({ bytes: MOST_BYTES, tooLong, carriers: false });
-      return readJson(await readText(request, settings, (block) => budget.take(block)));
+      return readJson(await readText(request, settings, (block) => budget.take(block)), structured);
     }
     default:
       return undefined;
@@ -57,7 +62,9 @@ function joined(fields: readonly (readonly [string, string])[]): ReadonlyMap<str
   return new Map([...lines].map(([name, values]) => [name, values.join('\n')]));
 }
 
-function readJson(text: string): ReadonlyMap<string, string> {
+const NONE: ReadonlySet<string> = new Set();
+
+function readJson(text: string, structured: ReadonlySet<string>): ReadonlyMap<string, string> {
   const says =
     'The body must be a JSON object whose values are strings, numbers or booleans; "urls" and "upload_ids" must be lists of strings, and "to_format" may be one.';
   const malformed = (cause?: unknown) => new Failure('BAD_REQUEST', { says, cause });
@@ -71,6 +78,7 @@ function readJson(text: string): ReadonlyMap<string, string> {
   return joined(
     Object.entries(body).flatMap(([name, value]) => {
       if (value === null) return [];
+      if (structured.has(name) && typeof value === 'object') return [[name, JSON.stringify(value)] as const];
       const values: readonly unknown[] = mayRepeat(name) && Array.isArray(value) ? value : [value];
       return values.map((each) => {
         if (!['string', 'number', 'boolean'].includes(typeof each)) throw malformed();

@@ -4,8 +4,13 @@ import { inputKey } from '../../objects/keys.ts';
 import type { ObjectStore } from '../../objects/store.ts';
 import { type Owned, owned } from './owned.ts';
 
-export async function deleteInputs(objects: ObjectStore, { id, sources }: Pick<JobRecord, 'id' | 'sources'>): Promise<void> {
-  await Promise.all(sources.map(({ part }) => objects.delete(inputKey(id, part))));
+/** Also what a recipe has made on its way. */
+export async function deleteInputs(
+  objects: ObjectStore,
+  { id, sources, recipe }: Pick<JobRecord, 'id' | 'sources' | 'recipe'>,
+): Promise<void> {
+  const made = recipe?.carried === undefined ? [] : [recipe.carried.key];
+  await Promise.all([...sources.map(({ part }) => inputKey(id, part)), ...made].map((key) => objects.delete(key)));
 }
 
 /** After a failure, which is the answer: a second failure here would hide it. Upkeep removes what stays. */

@@ -10,7 +10,7 @@ import { storeSampled } from './store-sampled.ts';
 
 /** Size of a form that should have no file, bytes. */
 const MOST_BYTES = 64 * 1024;
-/** The tool that prints what is on the web. */
+/** The tool that prints web pages. */
 export const PAGE_TOOL = 'webpage-to-pdf';
 /** `allowed` in the refusal. */
 const URL_TAKES = 'the http or https URL of a page';
@@ -20,23 +20,19 @@ const URL_TAKES = 'the http or https URL of a page';
  * @returns a file that is named after the page's host
  * @throws Failure `INVALID_OPTION`, `URL_REFUSED`, `NO_FILE`, `BAD_REQUEST`, `BODY_TIMEOUT`, `NOT_IMPLEMENTED`; then nothing is stored
  */
-export async function receivePage(deps: ApiDeps, request: FastifyRequest, { keyOf }: Pick<ReceiveOptions, 'keyOf'>): Promise<Received> {
+export async function receivePage(
+  deps: Pick<ApiDeps, 'files' | 'service'>,
+  request: FastifyRequest,
+  { keyOf }: Pick<ReceiveOptions, 'keyOf'>,
+  gone: AbortSignal,
+): Promise<Received> {
   const fields = await fieldsOf(deps, request.raw);
-  const gone = new AbortController();
-  const leave = () => gone.abort(new Error('the client went away'));
-  const { socket } = request.raw;
-  if (socket.destroyed) leave();
-  socket.once('close', leave);
-  try {
-    return { fields, files: [await storePage(deps, fields.get('url'), keyOf(0), gone.signal)], count: 1 };
-  } finally {
-    socket.off('close', leave);
-  }
+  return { fields, files: [await storePage(deps, fields.get('url'), keyOf(0), gone)], count: 1 };
 }
 
 /** @throws Failure `INVALID_OPTION`, `URL_REFUSED`, `NOT_IMPLEMENTED`; then nothing is stored */
 export async function storePage(
-  { findPage, objects, settings }: Pick<ApiDeps, 'findPage' | 'objects' | 'settings'>,
+  { files: { findPage, objects }, service: { settings } }: Pick<ApiDeps, 'files' | 'service'>,
   sent: string | undefined,
   key: string,
   signal: AbortSignal,
@@ -49,7 +45,10 @@ export async function storePage(
   return { part: 0, filename: `${target.host}.url`, ...stored };
 }
 
-async function fieldsOf({ objects, settings }: ApiDeps, request: FastifyRequest['raw']): Promise<ReadonlyMap<string, string>> {
+async function fieldsOf(
+  { files: { objects }, service: { settings } }: Pick<ApiDeps, 'files' | 'service'>,
+  request: FastifyRequest['raw'],
+): Promise<ReadonlyMap<string, string>> {
   if (mediaTypeOf(request) === 'multipart/form-data') {
     const none = { fields: [], maxFiles: 0, maxBytes: MOST_BYTES, keyOf: () => '' };
     return (await receive(request, none, objects, settings)).fields;

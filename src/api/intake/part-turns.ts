@@ -1,4 +1,4 @@
-/** Keeps one turn of the event loop from opening more than a few parts of a form: six bytes of a client begin a part, which costs us a stream. */
+/** Keeps one turn of the event loop from opening more than a few parts of a form: six bytes from a client begin a part, for which this process opens a stream. */
 import { Transform, type TransformCallback } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 

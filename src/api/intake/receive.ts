@@ -50,19 +50,23 @@ export const LISTS: ReadonlySet<string> = new Set(['urls[]', 'urls', 'upload_ids
 /** The target: it may come several times where several files may. */
 export const TARGET = 'to_format';
 
+/** Where the job is sent at its end, and the secret with which that message is signed. */
+export const WEBHOOK_URL = 'webhook_url';
+export const WEBHOOK_SECRET = 'webhook_secret';
+
 /** A file in any of these is taken by a route that takes files: clients write `files[0]` for a list of one. */
 const FILE_FIELD = /^files?(\[\d{0,4}\])?$/;
 const isFileField = (name: string, { fields }: Pick<ReceiveOptions, 'fields'>): boolean =>
   fields.includes(name) || (fields.some((field) => FILE_FIELD.test(field)) && FILE_FIELD.test(name));
 /** Text fields of every route that takes files. */
-const TEXTS = new Set([TARGET, 'from_format', 'url', 'upload_id', ...LISTS]);
+const TEXTS = new Set([TARGET, 'from_format', 'url', 'upload_id', WEBHOOK_URL, WEBHOOK_SECRET, ...LISTS]);
 
 export interface ReceivedFile {
   /** Its number in the form, which it is stored by. */
   readonly part: number;
   readonly filename: string;
   readonly sizeBytes: number;
-  /** Lower-case hex. */
+  /** Lower-case hex; empty where the request has no `Idempotency-Key`. */
   readonly sha256: string;
   readonly sample: Sample;
   /** The media type that the client declared, if any. */
@@ -276,7 +280,11 @@ class FormReader {
       if (sample.size > 0) await check?.({ fields: this.#fields, filename: part.filename, sample, isWhole });
     };
     try {
-      const stored = await storeSampled(stream, keyOf(part.part), this.#objects, maxBytes, this.#failed.signal, check && checkSample);
+      const stored = await storeSampled(stream, keyOf(part.part), this.#objects, maxBytes, this.#failed.signal, {
+        check: check && checkSample,
+        // Only requests with a key are compared.
+        digest: this.#request.headers['idempotency-key'] !== undefined,
+      });
       return { ...part, ...stored };
     } catch (error) {
       if (!(error instanceof TooLarge)) throw error;

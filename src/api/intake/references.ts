@@ -1,5 +1,4 @@
 /** Files that a request names instead of sending them: fetched by the guarded download or copied from uploads, they become inputs like any other. */
-import type { FastifyRequest } from 'fastify';
 import { Failure, fileTooLarge } from '../../errors.ts';
 import { Missing, TooLarge } from '../../objects/store.ts';
 import { onAbort } from '../../streams/abort.ts';
@@ -34,30 +33,27 @@ interface Named {
  * @throws Failure `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `FILE_TOO_LARGE`; then nothing new is stored
  */
 export async function bringUploads(
-  deps: ApiDeps,
-  request: FastifyRequest,
+  deps: Pick<ApiDeps, 'files' | 'service'>,
   ids: readonly string[],
   keyOf: (part: number) => string,
+  gone: AbortSignal,
 ): Promise<readonly ReceivedFile[]> {
-  const { socket } = request.raw;
   const over = new AbortController();
-  const leave = () => over.abort(new Error('the client went away'));
-  if (socket.destroyed) leave();
-  socket.once('close', leave);
+  const unsubscribe = onAbort(gone, (reason) => over.abort(reason));
   try {
     // Before the first byte is copied.
-    for (const id of ids) await deps.uploads.find(id);
+    for (const id of ids) await deps.files.uploads.find(id);
     return await mapConcurrently(ids, { limit: FILES_AT_ONCE, abort: over }, (id, part) =>
       fromUpload(deps, id, part, keyOf(part), over.signal),
     );
   } catch (error) {
     await removeAfterFailure(
-      deps.objects,
+      deps.files.objects,
       ids.map((_, part) => keyOf(part)),
     );
     throw error;
   } finally {
-    socket.off('close', leave);
+    unsubscribe();
   }
 }
 
@@ -72,7 +68,7 @@ export interface FileToFetch {
 
 /** All of them or none. @throws Failure `URL_REFUSED`, `FILE_TOO_LARGE`, `OVERLOADED` · the reason of `signal`; then nothing is stored */
 export async function fetchAll(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'files' | 'service'>,
   files: readonly FileToFetch[],
   keyOf: (part: number) => string,
   signal: AbortSignal,
@@ -89,7 +85,7 @@ export async function fetchAll(
     );
   } catch (error) {
     await removeAfterFailure(
-      deps.objects,
+      deps.files.objects,
       files.map(({ part }) => keyOf(part)),
     );
     throw error;
@@ -109,7 +105,7 @@ export const withoutField = (fields: ReadonlyMap<string, string>, field: string)
  * @throws Failure `BAD_REQUEST` where it names files in two ways, or sends a file and names one
  */
 export function namedIn(
-  { fetch }: ApiDeps,
+  { files: { fetch } }: Pick<ApiDeps, 'files'>,
   { fields, count }: Received,
   wanted: Pick<ReceiveOptions, 'fields' | 'maxFiles'>,
   base: string,
@@ -133,10 +129,17 @@ export function namedIn(
   return given[0];
 }
 
-export type ReadReference = (deps: ApiDeps, value: string, part: number, key: string, signal: AbortSignal) => Promise<ReceivedFile>;
+export type ReadReference = (
+  deps: Pick<ApiDeps, 'files' | 'service'>,
+  value: string,
+  part: number,
+  key: string,
+  signal: AbortSignal,
+) => Promise<ReceivedFile>;
 
-export const fromUrl: ReadReference = async ({ fetch, objects, settings: { maxFileBytes } }, url, part, key, signal) => {
+export const fromUrl: ReadReference = async ({ files: { fetch, objects }, service }, url, part, key, signal) => {
   if (fetch === undefined) throw new Failure('NO_FILE');
+  const { maxFileBytes } = service.settings;
   const { body, name, contentType: declaredType } = await fetch(url, maxFileBytes, signal);
   try {
     return { part, filename: name, declaredType, ...(await storeSampled(body, key, objects, maxFileBytes, signal)) };
@@ -147,7 +150,8 @@ export const fromUrl: ReadReference = async ({ fetch, objects, settings: { maxFi
   }
 };
 
-export const fromUpload: ReadReference = async ({ uploads, objects, settings: { maxFileBytes } }, id, part, key, signal) => {
+export const fromUpload: ReadReference = async ({ files: { uploads, objects }, service }, id, part, key, signal) => {
+  const { maxFileBytes } = service.settings;
   const { record, content } = await uploads.open(id);
   try {
     return { part, filename: record.filename, ...(await storeSampled(content, key, objects, maxFileBytes, signal)) };

@@ -1,7 +1,7 @@
-/** What a request is refused for by its form alone: its files' number, fields that are too long or sent twice. */
+/** Refusals of a form that need no look at its files: too many or none, fields that are too long or sent twice. */
 import { Failure } from '../../errors.ts';
 
-/** How many files came, and what a refusal of none can say of the request. */
+/** How many files were sent, and what the refusal of a form without one says about it. */
 export interface Counted {
   readonly fields: ReadonlyMap<string, string>;
   /** How many were sent, those beyond the maximum included. */

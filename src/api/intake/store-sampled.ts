@@ -1,7 +1,7 @@
 /** Writes a file to the object store, and takes a sample and a hash of it on the way. */
-import { pipeline, type Readable, Transform } from 'node:stream';
+import { finished, Readable } from 'node:stream';
 import { HEAD_BYTES, type Sample, Sampler } from '../../catalog/looks/sample.ts';
-import type { ObjectStore, Written } from '../../objects/store.ts';
+import type { ObjectStore, PutOptions, Written } from '../../objects/store.ts';
 import { onAbort } from '../../streams/abort.ts';
 
 /**
@@ -14,67 +14,72 @@ export async function storeSampled(
   objects: ObjectStore,
   maxBytes: number,
   signal: AbortSignal,
-  check?: (sample: Sample, isWhole: boolean) => Promise<void>,
+  { check, digest }: { readonly check?: ((sample: Sample, isWhole: boolean) => Promise<void>) | undefined } & PutOptions = {},
 ): Promise<Written & { readonly sample: Sample }> {
   const sampler = new Sampler();
-  const sampled = check === undefined ? sample(stream, sampler) : await sampleOnceChecked(stream, sampler, check, signal);
-  const written = await objects.put(key, sampled, maxBytes, signal);
+  // It may fail while it is not read, and an error without a listener would end the process.
+  stream.on('error', () => {});
+  sampleAll(stream, sampler);
+  const content = check === undefined ? stream : await onceChecked(stream, sampler, check, signal);
+  const written = await objects.put(key, content, maxBytes, signal, { digest });
   return { ...written, sample: sampler.sample() };
 }
 
-function sample(stream: Readable, sampler: Sampler): Readable {
-  const sampling = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      sampler.push(chunk);
-      done(null, chunk);
-    },
-  });
-  // When one of the two fails, it ends the other: its reader learns of that.
-  return pipeline(stream, sampling, () => {});
+/** Shows the sampler what is read of a stream. As it is pushed: a stream between the two would handle each block once more. */
+function sampleAll(stream: Readable, sampler: Sampler): void {
+  const before: Buffer[] = [];
+  while (stream.readableLength > 0) before.push(stream.read() as Buffer);
+  for (const block of before) sampler.push(block);
+  for (const block of before.toReversed()) stream.unshift(block);
+  const push = stream.push.bind(stream);
+  stream.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
+    if (chunk !== null) sampler.push(chunk);
+    return push(chunk, encoding);
+  };
 }
 
 /** @returns the file, once `check` has judged it: until then no more than the sampler's head is held @throws as `storeSampled` */
-async function sampleOnceChecked(
+async function onceChecked(
   stream: Readable,
   sampler: Sampler,
   check: (sample: Sample, isWhole: boolean) => Promise<void>,
   signal: AbortSignal,
 ): Promise<Readable> {
-  const checked = Promise.withResolvers<void>();
-  let held: Buffer[] | undefined = [];
-  let bytes = 0;
-  const judge = async (through: Transform, isWhole: boolean) => {
-    await check(sampler.sample(), isWhole);
-    for (const chunk of held ?? []) through.push(chunk);
-    held = undefined;
-    checked.resolve();
-  };
-  const sampling = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      sampler.push(chunk);
-      if (held === undefined) return done(null, chunk);
-      held.push(chunk);
-      bytes += chunk.length;
-      if (bytes < HEAD_BYTES) return done();
-      judge(this, false).then(() => done(), done);
-    },
-    flush(done) {
-      if (held === undefined) return done();
-      judge(this, true).then(() => done(), done);
-    },
-  });
-  // When one of the two fails, it ends the other. What `check` throws comes this way, too.
-  pipeline(stream, sampling, (error) => {
-    if (error) checked.reject(error);
-  });
-  const unsubscribe = onAbort(signal, checked.reject);
   try {
-    await checked.promise;
-    return sampling;
+    const { blocks, isWhole } = await readHead(stream, signal);
+    await check(sampler.sample(), isWhole);
+    signal.throwIfAborted();
+    if (isWhole) return Readable.from(blocks, { objectMode: false });
+    for (const block of blocks.toReversed()) stream.unshift(block);
+    return stream;
   } catch (error) {
-    sampling.destroy();
+    stream.destroy();
     throw error;
+  }
+}
+
+/** Takes the first `HEAD_BYTES` out of a stream, or the whole of a shorter one. @throws the stream's error · the reason of `signal` */
+async function readHead(stream: Readable, signal: AbortSignal): Promise<{ readonly blocks: Buffer[]; readonly isWhole: boolean }> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const blocks: Buffer[] = [];
+  let bytes = 0;
+  const take = () => {
+    while (bytes < HEAD_BYTES) {
+      const block = stream.read() as Buffer | null;
+      if (block === null) return;
+      blocks.push(block);
+      bytes += block.length;
+    }
+    resolve(false);
+  };
+  const unsubscribe = onAbort(signal, reject);
+  const watched = finished(stream, { writable: false }, (error) => (error ? reject(error) : resolve(true)));
+  stream.on('readable', take);
+  try {
+    return { isWhole: await promise, blocks };
   } finally {
     unsubscribe();
+    watched();
+    stream.off('readable', take);
   }
 }

@@ -7,17 +7,16 @@ import { deleteInputs } from '../intake/inputs.ts';
 const CAS_TRIES = 10;
 
 /** May be repeated while the tombstone is kept. @throws Failure `JOB_NOT_FOUND` */
-export async function cancelJob(
-  { jobs, queue, objects, signals, clock }: Pick<ApiDeps, 'jobs' | 'queue' | 'objects' | 'signals' | 'clock'>,
-  id: string,
-): Promise<void> {
+export async function cancelJob({ jobs, files }: Pick<ApiDeps, 'jobs' | 'files'>, id: string): Promise<void> {
+  const { store, queue, signals, clock } = jobs;
+  const { objects } = files;
   for (let tries = 0; tries < CAS_TRIES; tries++) {
-    const stored = await jobs.get(id);
+    const stored = await store.get(id);
     if (stored === undefined || visibility(stored.record, clock()) === 'forgotten') throw new Failure('JOB_NOT_FOUND');
     const { record, revision } = stored;
     if (record.state === 'cancelled') return;
     try {
-      await jobs.update(cancel(record, clock()), revision);
+      await store.update(cancel(record, clock()), revision);
     } catch (error) {
       if (error instanceof RevisionConflict) continue;
       throw error;

@@ -7,8 +7,8 @@ import type { JobRecord } from '../../jobs/record.ts';
 import { onAbort } from '../../streams/abort.ts';
 import { clientOf } from '../admission/admission.ts';
 import type { ApiDeps } from '../deps.ts';
+import { findJob } from './found.ts';
 import { readsOf } from './reads.ts';
-import { findJob } from './route.ts';
 import { baseOf, bodyOf } from './send.ts';
 import { shown } from './view.ts';
 
@@ -25,7 +25,7 @@ interface Followed {
   close(): void;
 }
 
-export function eventsRoute(app: FastifyInstance, deps: ApiDeps): void {
+export function eventsRoute(app: FastifyInstance, deps: Omit<ApiDeps, 'telemetry'>): void {
   const streams = new Set<Followed>();
   const ofClients = new Map<string, number>();
   const timer = setInterval(() => {
@@ -36,7 +36,7 @@ export function eventsRoute(app: FastifyInstance, deps: ApiDeps): void {
     for (const stream of streams) stream.close();
   };
   // Open streams must not delay the stop of the service: clients reconnect to another replica.
-  const unsubscribe = onAbort(deps.stopping, closeAll);
+  const unsubscribe = onAbort(deps.service.stopping, closeAll);
   app.addHook('onClose', async () => {
     unsubscribe();
     closeAll();
@@ -44,14 +44,14 @@ export function eventsRoute(app: FastifyInstance, deps: ApiDeps): void {
 
   app.get<{ Params: { id: string } }>('/api/v1/jobs/:id/events', async (request, reply) => {
     const { id } = request.params;
-    const first = shown(await findJob(deps, id), deps.clock());
+    const first = shown(await findJob(deps, id), deps.jobs.clock());
     if (request.headers['last-event-id'] === LAST && hasEnded(first)) return reply.code(204).send();
     // Without a payload fastify would send a length of 0.
     if (request.method === 'HEAD') return reply.headers(EVENT_STREAM).send(Readable.from([]));
     const { key, multiple } = clientOf(deps, request);
-    const { perClient, total } = deps.settings.events;
+    const { perClient, total } = deps.service.settings.events;
     if (streams.size >= total) throw new Failure('OVERLOADED', { says: 'Too many event streams are open: poll the job instead.' });
-    // Where limits are switched off, clients have none of these either.
+    // Where limits are switched off, this one is, too.
     if (deps.limits.flood !== undefined && (ofClients.get(key) ?? 0) >= perClient * multiple) throw await tooManyStreams(deps, request);
     const followed = follow(deps, id, baseOf(request, deps), request.id);
     const { stream } = followed;
@@ -68,9 +68,9 @@ export function eventsRoute(app: FastifyInstance, deps: ApiDeps): void {
 }
 
 /** The refusal of one stream more than a client may have open. */
-export async function tooManyStreams(deps: ApiDeps, request: FastifyRequest): Promise<Failure> {
+export async function tooManyStreams(deps: Pick<ApiDeps, 'limits' | 'service'>, request: FastifyRequest): Promise<Failure> {
   const client = clientOf(deps, request);
-  const limit = deps.settings.events.perClient * client.multiple;
+  const limit = deps.service.settings.events.perClient * client.multiple;
   const { rejectionsLastHour } = await deps.limits.limiter.usage(client);
   return new Failure('RATE_LIMITED', {
     says: `At most ${limit} event streams may be open at once: close one, or poll the job instead.`,
@@ -82,7 +82,7 @@ export async function tooManyStreams(deps: ApiDeps, request: FastifyRequest): Pr
 /** A stream may end at any moment: its job does. */
 const RETRY_SECONDS = 5;
 
-function follow(deps: ApiDeps, id: string, base: string, requestId: string): Followed {
+function follow(deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue'>, id: string, base: string, requestId: string): Followed {
   const stream = new Readable({ read() {} });
   let told = '';
   let over = false;
@@ -105,11 +105,11 @@ function follow(deps: ApiDeps, id: string, base: string, requestId: string): Fol
     if (record === undefined || record.state === 'cancelled') return close();
     const body = await bodyOf(deps, base, requestId, record);
     if (over) return;
-    if (!hasEnded(record)) return send('progress', `at-${deps.signals.lastProgress(id) ?? 'start'}`, body);
+    if (!hasEnded(record)) return send('progress', `at-${deps.jobs.signals.lastProgress(id) ?? 'start'}`, body);
     send(record.state === 'done' ? 'done' : 'failed', LAST, body);
     close();
   };
-  /** One after the other; of what comes meanwhile only the latest counts. */
+  /** Sends one record after the other; of those that arrive meanwhile, only the latest. */
   const tellSoon = async (record: JobRecord | undefined): Promise<void> => {
     waiting.push(record);
     if (isTelling) return;
@@ -123,12 +123,12 @@ function follow(deps: ApiDeps, id: string, base: string, requestId: string): Fol
     }
   };
 
-  const reads = readsOf(deps.jobs);
+  const reads = readsOf(deps.jobs.store);
   const unsubscribeReads = reads.subscribe(id, {
     read: (record) => void tellSoon(record),
     failed: (error) => void stream.destroy(error as Error),
   });
-  const unsubscribeProgress = deps.signals.onProgress(id, () => reads.refresh(id));
+  const unsubscribeProgress = deps.jobs.signals.onProgress(id, () => reads.refresh(id));
   stream.once('close', () => {
     over = true;
     unsubscribeReads();

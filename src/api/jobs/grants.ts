@@ -1,6 +1,7 @@
 /** Gives a worker what its claim entitles it to: where the inputs are, where the output goes, and the password. */
 import { GRANT_VERSION, type Grant, GrantRefused } from '../../contracts/messages/grant.ts';
 import type { Encryption } from '../../jobs/encryption.ts';
+import type { JobRecord } from '../../jobs/record.ts';
 import type { JobStore } from '../../jobs/store.ts';
 import { Unreadable } from '../../jobs/text.ts';
 import { inputKey, outputKey } from '../../objects/keys.ts';
@@ -9,10 +10,19 @@ import type { ObjectStore } from '../../objects/store.ts';
 /** The longest job, and time to upload its result. */
 const GRANT_MS = 90 * 60_000;
 
+/** Its sources, and behind them what a recipe has made so far. */
+const keysOf = ({ id, sources, recipe }: JobRecord): readonly string[] => [
+  ...sources.map(({ part }) => inputKey(id, part)),
+  ...(recipe?.carried === undefined ? [] : [recipe.carried.key]),
+];
+
 export type Granting = (jobId: string, attempt: string, pool?: string) => Promise<Grant>;
 
-/** @param pool of the worker that asks, where it is known: a worker gets no grant for another pool's job. Throws GrantRefused. */
-export function grants(jobs: JobStore, objects: ObjectStore, encryption: Encryption): Granting {
+/**
+ * @param suffix of the names of outputs @returns takes the pool of the worker that asks, where it is known: a worker gets no grant for another
+ * pool's job. Throws GrantRefused.
+ */
+export function grants(jobs: JobStore, objects: ObjectStore, encryption: Encryption, suffix?: string): Granting {
   const find = async (jobId: string) => {
     try {
       return (await jobs.get(jobId))?.record;
@@ -32,7 +42,7 @@ export function grants(jobs: JobStore, objects: ObjectStore, encryption: Encrypt
     if (record?.state !== 'running' || record.attempt !== attempt || record.pool !== (pool ?? record.pool))
       throw new GrantRefused('attempt_lost', 'the attempt does not hold this job');
     const [inputs, output] = await Promise.all([
-      Promise.all(record.sources.map(({ part }) => objects.grantRead(inputKey(jobId, part), GRANT_MS))),
+      Promise.all(keysOf(record).map((key) => objects.grantRead(key, GRANT_MS))),
       objects.grantWrite(outputKey(jobId, attempt), GRANT_MS),
     ]).catch((cause: unknown) => {
       throw new GrantRefused('unavailable', 'no URL can be signed', cause);
@@ -41,6 +51,7 @@ export function grants(jobs: JobStore, objects: ObjectStore, encryption: Encrypt
       version: GRANT_VERSION,
       inputs,
       output,
+      ...(suffix === undefined ? {} : { suffix }),
       ...(record.sealed === undefined ? {} : { password: password(jobId, record.sealed) }),
     };
   };

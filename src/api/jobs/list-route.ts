@@ -8,8 +8,8 @@ import { mapConcurrently } from '../../streams/concurrency.ts';
 import { countRead } from '../admission/admission.ts';
 import type { ApiDeps } from '../deps.ts';
 import { failureOf, problemOf } from '../http/problem.ts';
+import { findJob } from './found.ts';
 import { errorOf } from './refused.ts';
-import { findJob } from './route.ts';
 import { baseOf } from './send.ts';
 import { answersText } from './text.ts';
 import { shown, viewOf } from './view.ts';
@@ -18,8 +18,6 @@ import { shown, viewOf } from './view.ts';
 const IDS_PER_READ = 10;
 /** Records that are read at a time. */
 const READS_AT_ONCE = 8;
-
-type Deps = Pick<ApiDeps, 'jobs' | 'clock' | 'signals' | 'catalog' | 'settings' | 'limits' | 'log'>;
 
 export function jobListRoute(app: FastifyInstance, deps: ApiDeps): void {
   app.get('/api/v1/jobs', async (request) => {
@@ -47,7 +45,7 @@ function readIds(sent: unknown): readonly string[] {
 
 /** Never with the text of a result: a hundred of them would be a hundred MiB. */
 function entryOf(
-  { clock, signals, catalog, log }: Deps,
+  { jobs, files: { suffix }, catalogue, telemetry: { log } }: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'telemetry'>,
   sent: string,
   found: JobRecord | undefined,
   base: string,
@@ -55,13 +53,13 @@ function entryOf(
 ): JobEntry {
   const id = jobIdPattern.test(sent) ? sent : sent.slice(0, 40);
   try {
-    const record = shown(found, clock());
-    const { output, ...job } = viewOf(record, base, signals.lastProgress(id));
+    const record = shown(found, jobs.clock());
+    const { output, ...job } = viewOf(record, { base, suffix, progress: jobs.signals.lastProgress(id) });
     const error = errorOf(record);
     return {
       ...job,
       filename: record.filename,
-      ...(output === undefined || answersText(catalog, record) ? {} : { output }),
+      ...(output === undefined || answersText(catalogue.current, record) ? {} : { output }),
       ...(error === undefined ? {} : problemOf(error, requestId)),
     };
   } catch (error) {

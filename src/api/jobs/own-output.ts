@@ -9,23 +9,25 @@ import { answersText } from './text.ts';
 import { failureOfJob, shown } from './view.ts';
 
 /** @throws Failure as its URL would answer */
-export async function outputOf({ jobs, catalog, clock }: Pick<ApiDeps, 'jobs' | 'catalog' | 'clock'>, job: string): Promise<StoredOutput> {
-  const record = shown((await jobs.get(job))?.record, clock());
+export async function outputOf({ jobs, catalogue }: Pick<ApiDeps, 'jobs' | 'catalogue'>, job: string): Promise<StoredOutput> {
+  const record = shown((await jobs.store.get(job))?.record, jobs.clock());
   if (record.state === 'error') throw failureOfJob(record);
-  if (answersText(catalog, record)) throw new Failure('NOT_FOUND', { says: 'This job has no output file: its text is in the job.' });
+  if (answersText(catalogue.current, record))
+    throw new Failure('NOT_FOUND', { says: 'This job has no output file: its text is in the job.' });
   if (record.output === undefined) throw new Failure('JOB_NOT_READY', { details: { job_id: job } });
   return record.output;
 }
 
 /** Copies an output to where a new job's file is stored. @throws Failure as `outputOf`, `FILE_TOO_LARGE` */
 export async function fromOutput(
-  deps: Pick<ApiDeps, 'jobs' | 'catalog' | 'clock' | 'objects' | 'settings'>,
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'service'>,
   job: string,
   part: number,
   key: string,
   signal: AbortSignal,
 ): Promise<ReceivedFile> {
-  const { objects, settings } = deps;
+  const { objects } = deps.files;
+  const { settings } = deps.service;
   const output = await outputOf(deps, job);
   try {
     const content = await objects.get(output.key);

@@ -1,7 +1,9 @@
-/** Jobs whose files were refused before any conversion: the reason in their record stands for the code that the file alone would have got. */
+/** Jobs whose files were refused before any conversion: from the reason in their record follows the error code that a request with this file alone would get. */
+
+import { cleanName } from '../../catalog/names.ts';
 import { type Code, Failure } from '../../errors.ts';
-import { reasonOf } from '../../jobs/lifecycle.ts';
-import type { JobRecord } from '../../jobs/record.ts';
+import { fail, newRecord, reasonOf } from '../../jobs/lifecycle.ts';
+import type { JobRecord, StoredFailure } from '../../jobs/record.ts';
 import { failureOfJob, mayPass } from './view.ts';
 
 /** From the reason to the code. */
@@ -16,7 +18,7 @@ const REFUSED: Readonly<Record<string, Code>> = {
 
 /** @returns undefined for a code that refuses more than one file */
 export function reasonFor({ code, details }: Pick<Failure, 'code' | 'details'>): string | undefined {
-  // A file that is damaged to be seen says so itself.
+  // A file that is visibly damaged has a reason already.
   if (code === 'CONVERSION_FAILED' && typeof details['reason'] === 'string') return details['reason'];
   return Object.keys(REFUSED).find((reason) => REFUSED[reason] === code);
 }
@@ -29,3 +31,15 @@ export function errorOf(record: JobRecord): Failure | undefined {
   if (code === undefined) return failureOfJob(record);
   return new Failure(code, { says: message, details: { ...details, job_id: record.id }, retryable: mayPass(record) });
 }
+
+/** @param about its name is the client's @returns a failed job, not stored yet, which no worker will look for */
+export const refusedRecord = (
+  id: string,
+  now: number,
+  {
+    filename,
+    warnings = [],
+    ...about
+  }: Pick<JobRecord, 'lane' | 'filename' | 'sources' | 'target'> & Partial<Pick<JobRecord, 'tool' | 'warnings' | 'webhook'>>,
+  failure: StoredFailure,
+): JobRecord => fail({ ...newRecord(id, now), pool: 'none', filename: cleanName(filename), options: {}, warnings, ...about }, now, failure);

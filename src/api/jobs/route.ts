@@ -2,19 +2,19 @@
 import type { FastifyInstance } from 'fastify';
 import { jobIdPattern } from '../../contracts/api/job.ts';
 import { Failure } from '../../errors.ts';
-import type { JobRecord } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
 import { cancelJob } from './cancel.ts';
+import { findJob } from './found.ts';
 import { RETRY_AFTER, sendJob } from './send.ts';
 import { failureOfJob, shown } from './view.ts';
 
-export function jobRoutes(app: FastifyInstance, deps: ApiDeps): void {
+export function jobRoutes(app: FastifyInstance, deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'service'>): void {
   app.get<{ Params: { id: string } }>('/api/v1/jobs/:id', async (request, reply) =>
     sendJob(deps, request, reply, await findJob(deps, request.params.id)),
   );
 
   app.get<{ Params: { id: string } }>('/api/v1/jobs/:id/fidelity', async (request, reply) => {
-    const record = shown(await findJob(deps, request.params.id), deps.clock());
+    const record = shown(await findJob(deps, request.params.id), deps.jobs.clock());
     if (record.state === 'error') throw failureOfJob(record);
     if (record.state !== 'done') {
       reply.header('retry-after', RETRY_AFTER);
@@ -29,9 +29,4 @@ export function jobRoutes(app: FastifyInstance, deps: ApiDeps): void {
     await cancelJob(deps, id);
     return reply.code(204).send();
   });
-}
-
-/** A malformed id is one that does not exist. */
-export async function findJob({ jobs }: Pick<ApiDeps, 'jobs'>, id: string): Promise<JobRecord | undefined> {
-  return jobIdPattern.test(id) ? (await jobs.get(id))?.record : undefined;
 }

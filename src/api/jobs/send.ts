@@ -7,22 +7,22 @@ import { baseUrl } from '../http/base-url.ts';
 import { problemOf } from '../http/problem.ts';
 import { longTextOf } from './long-text.ts';
 import { hasText, readText } from './text.ts';
-import { failureOfJob, linksOf, shown, viewWithText } from './view.ts';
+import { failureOfJob, linksOf, shown, viewWithText, webhookOf } from './view.ts';
 
 /** When to poll again, seconds. */
 export const RETRY_AFTER = '1';
 
-export const baseOf = (request: FastifyRequest, { settings }: Pick<ApiDeps, 'settings'>): string =>
+export const baseOf = (request: FastifyRequest, { service: { settings } }: Pick<ApiDeps, 'service'>): string =>
   baseUrl(settings, request.raw, settings.port);
 
 /** @throws Failure `JOB_NOT_FOUND`, `JOB_EXPIRED` */
 export async function sendJob(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'service'>,
   request: FastifyRequest,
   reply: FastifyReply,
   found: JobRecord | undefined,
 ): Promise<FastifyReply> {
-  const record = shown(found, deps.clock());
+  const record = shown(found, deps.jobs.clock());
   const base = baseOf(request, deps);
   const text = record.state === 'done' ? await longTextOf(deps, base, record) : undefined;
   if (text !== undefined) return reply.type('application/json; charset=utf-8').send(text);
@@ -34,17 +34,18 @@ export async function sendJob(
 
 /** A job that may be shown, in its envelope: `data`, and `error` where it failed. */
 export async function bodyOf(
-  { signals, catalog, objects }: Pick<ApiDeps, 'signals' | 'catalog' | 'objects'>,
+  { jobs, files: { objects, suffix }, catalogue }: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue'>,
   base: string,
   requestId: string,
   record: JobRecord,
 ): Promise<object> {
   if (record.state === 'error') {
-    const data = { job_id: record.id, status: 'error', links: linksOf(base, record.id) };
+    const data = { job_id: record.id, status: 'error', links: linksOf(base, record.id), ...webhookOf(record) };
     return { ...problemOf(failureOfJob(record), requestId), data };
   }
-  const progress = signals.lastProgress(record.id);
+  const catalog = catalogue.current;
+  const progress = jobs.signals.lastProgress(record.id);
   const { output } = record;
   const answer = output !== undefined && hasText(catalog, record) ? await readText(objects, output) : undefined;
-  return { data: viewWithText(catalog, record, base, progress, answer) };
+  return { data: viewWithText(catalog, record, { base, suffix, progress }, answer) };
 }

@@ -25,7 +25,7 @@ export const answersText = ({ tools }: Pick<Catalog, 'tools'>, { tool }: Pick<Jo
 export const hasText = (catalog: Pick<Catalog, 'tools'>, record: Pick<JobRecord, 'tool'>): boolean =>
   answersText(catalog, record) || (record.tool !== undefined && catalog.tools.get(record.tool.slug)?.showsText === true);
 
-/** What is known of a text when it has been read once, and none of it kept. */
+/** What one reading of a text finds out without keeping any of it. */
 export interface TextMeasure {
   readonly pages: number;
   readonly cut: boolean;

@@ -1,10 +1,11 @@
 /** A job's record as clients see it. */
 import type { Catalog } from '../../catalog/catalog.ts';
+import { shortReceipt } from '../../catalog/fidelity/words.ts';
 import { nameWithoutSuffix } from '../../catalog/names.ts';
 import type { Job } from '../../contracts/api/job.ts';
 import { conversionFailed, Failure } from '../../errors.ts';
 import { reasonOf, visibility } from '../../jobs/lifecycle.ts';
-import type { JobRecord } from '../../jobs/record.ts';
+import type { JobRecord, StoredPart } from '../../jobs/record.ts';
 import { answersText, MAX_TEXT_BYTES, type TextAnswer } from './text.ts';
 
 export interface Links {
@@ -17,8 +18,21 @@ export const linksOf = (base: string, id: string): Links => ({
   output: `${base}/api/v1/jobs/${id}/output`,
 });
 
-/** @param progress percent, if any is known */
-export function viewOf(record: JobRecord, base: string, progress?: number): Job {
+/** The name of the source, with the extension of the output: people see no suffix. */
+export const nameToSave = (source: string, output: string, suffix: string): string =>
+  nameWithoutSuffix(source, output.slice(output.lastIndexOf('.') + 1), suffix);
+
+/** What a view of a job says beside its record. */
+export interface Beside {
+  /** What its links begin with. */
+  readonly base: string;
+  /** The operator's, of the names of outputs. */
+  readonly suffix: string;
+  /** Percent, if any is known. */
+  readonly progress?: number | undefined;
+}
+
+export function viewOf(record: JobRecord, { base, suffix, progress }: Beside): Job {
   const links = linksOf(base, record.id);
   const status = record.state === 'done' ? 'done' : record.state === 'error' ? 'error' : 'processing';
   const { output } = record;
@@ -31,7 +45,7 @@ export function viewOf(record: JobRecord, base: string, progress?: number): Job 
       : {
           output: {
             filename: output.filename,
-            save_as: nameWithoutSuffix(output.filename),
+            save_as: nameToSave(record.filename, output.filename, suffix),
             size_bytes: output.sizeBytes,
             size_human: humanSize(output.sizeBytes),
             url: links.output,
@@ -40,39 +54,50 @@ export function viewOf(record: JobRecord, base: string, progress?: number): Job 
             sha256: output.sha256,
           },
         }),
+    ...(record.outputs === undefined ? {} : { outputs: record.outputs.map((part) => outputView(part, links)) }),
     links,
     created_at: new Date(record.createdAt).toISOString(),
     expires_at: new Date(record.expiresAt).toISOString(),
     warnings: record.warnings,
-    ...(record.fidelity === undefined ? {} : { fidelity: inShort(record.fidelity) }),
+    ...(record.fidelity === undefined ? {} : { fidelity: shortReceipt(record.fidelity) }),
     ...(record.engine === undefined ? {} : { engine: record.engine }),
+    ...webhookOf(record),
   };
 }
 
-/** What is kept is counted: of it there is most, and least to say. */
-const inShort = (verdicts: NonNullable<JobRecord['fidelity']>): Job['fidelity'] => ({
-  kept: verdicts.filter(({ outcome }) => outcome === 'kept').length,
-  changes: verdicts.filter(({ outcome }) => outcome !== 'kept'),
+const outputView = ({ name, filename, sizeBytes, contentType, files, sha256 }: StoredPart, { self }: Links) => ({
+  name,
+  filename,
+  size_bytes: sizeBytes,
+  url: `${self}/outputs/${name}`,
+  content_type: contentType,
+  files,
+  sha256,
 });
 
+/** What has become of the message at the job's end, where one was asked for; never where it goes. */
+export function webhookOf({ webhook }: JobRecord): Pick<Job, 'webhook'> {
+  if (webhook === undefined) return {};
+  const { state, attempts, lastStatus, lastError } = webhook;
+  const last = {
+    ...(lastStatus === undefined ? {} : { last_status: lastStatus }),
+    ...(lastError === undefined ? {} : { last_error: lastError }),
+  };
+  return { webhook: { state, attempts, ...last } };
+}
+
 /** A job whose result is a text: the text is part of the job, and there is no output. @param answer undefined until the job is done */
-export function textViewOf(record: JobRecord, base: string, progress?: number, answer?: TextAnswer): object {
-  const { output: _, ...job } = viewOf(record, base, progress);
+export function textViewOf(record: JobRecord, beside: Beside, answer?: TextAnswer): object {
+  const { output: _, ...job } = viewOf(record, beside);
   if (answer === undefined) return job;
   const { text, pages, cut } = answer;
   return { ...job, text, language: record.tool?.input['ocr_lang'], pages, warnings: withCut(job.warnings, cut) };
 }
 
 /** A job with its text, where it has one: in place of its output, or beside it. @param answer undefined until the job is done, and where it has no text */
-export function viewWithText(
-  catalog: Pick<Catalog, 'tools'>,
-  record: JobRecord,
-  base: string,
-  progress?: number,
-  answer?: TextAnswer,
-): object {
-  if (answersText(catalog, record)) return textViewOf(record, base, progress, answer);
-  const job = viewOf(record, base, progress);
+export function viewWithText(catalog: Pick<Catalog, 'tools'>, record: JobRecord, beside: Beside, answer?: TextAnswer): object {
+  if (answersText(catalog, record)) return textViewOf(record, beside, answer);
+  const job = viewOf(record, beside);
   return answer === undefined ? job : { ...job, text: answer.text, warnings: withCut(job.warnings, answer.cut) };
 }
 
@@ -87,7 +112,7 @@ export function shown(record: JobRecord | undefined, now: number): JobRecord {
   return record;
 }
 
-/** Why a job that was there is shown no more: a client's own doing is said to be that. */
+/** Why a job can no longer be shown: it has expired, or a client has cancelled or deleted it. */
 export function goneFailure({ state, output }: JobRecord): Failure {
   if (state !== 'cancelled') return new Failure('JOB_EXPIRED');
   const says =

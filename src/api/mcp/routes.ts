@@ -26,8 +26,8 @@ export function mcpRoutes(app: FastifyInstance, deps: ApiDeps): void {
 }
 
 /** @param served the tools at this address */
-export function serveMcp(app: FastifyInstance, deps: ApiDeps, url: string, served: Served): void {
-  const { settings } = deps;
+export function serveMcp(app: FastifyInstance, deps: Pick<ApiDeps, 'limits' | 'telemetry' | 'service'>, url: string, served: Served): void {
+  const { settings } = deps.service;
   const held = noMemoryInUse();
   const talk = exchanges(deps, served);
   app.addHook('onClose', () => talk.close());
@@ -73,7 +73,7 @@ const isSmall = ({ headers }: FastifyRequest): boolean =>
 
 /** Several messages in one request, each counted and answered as if it were alone, and begun in a separate turn of the event loop. */
 async function answerBatch(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'limits'>,
   talk: Exchanges,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -10,12 +10,13 @@ import { convertFiles } from './calls/convert-files.ts';
 import { callForJob } from './calls/job-call.ts';
 import { readResource, resourceTemplates } from './calls/resource.ts';
 import { failed } from './calls/result.ts';
+import { runRecipe } from './calls/run-recipe.ts';
 import { runTool } from './calls/run-tool.ts';
 import { cancelCall, jobStatus } from './calls/status.ts';
 import { type CallToolResult, type McpSurface, protocolError, serverFor, type Tool, type ToolCall } from './protocol/protocol.ts';
 import type { CallContext, CallListener, Served } from './protocol/served.ts';
 import { listFormats } from './tools/formats.ts';
-import { CANCEL_JOB, CONVERT_FILES, describeMcpTools, JOB_STATUS, LIST_FORMATS, LIST_TOOLS, RUN_TOOL } from './tools/list.ts';
+import { CANCEL_JOB, CONVERT_FILES, describeMcpTools, JOB_STATUS, LIST_FORMATS, LIST_TOOLS, RUN_RECIPE, RUN_TOOL } from './tools/list.ts';
 import { listTools } from './tools/list-tools.ts';
 import { getPrompt, listPrompts } from './tools/prompts.ts';
 import { mcpTools } from './tools/tools.ts';
@@ -23,25 +24,25 @@ import { mcpTools } from './tools/tools.ts';
 const byName = new Map(mcpTools.map((tool) => [tool.name, tool]));
 
 export function ownTools(deps: ApiDeps): Served {
-  const { settings, version } = deps;
+  const { settings, version } = deps.service;
   const byCatalog = new WeakMap<Catalog, ReturnType<typeof describeMcpTools>>();
   const toolsFor = (base: string): readonly Tool[] => {
-    const { catalog } = deps;
+    const catalog = deps.catalogue.current;
     const described = byCatalog.get(catalog) ?? describeMcpTools(catalog, settings);
     byCatalog.set(catalog, described);
     return described(base);
   };
-  let known = deps.catalog;
+  let known = deps.catalogue.current;
   return {
     hasChanged() {
       const before = known;
-      known = deps.catalog;
+      known = deps.catalogue.current;
       return before !== known && JSON.stringify(describeMcpTools(before, settings)('')) !== JSON.stringify(toolsFor(''));
     },
     works(name) {
       if (Object.hasOwn(OWN_TOOLS, name)) return OWN_TOOLS[name]?.createsJobs === true;
       const tool = byName.get(name);
-      return tool !== undefined && (tool.slug === undefined || deps.catalog.tools.has(tool.slug));
+      return tool !== undefined && (tool.slug === undefined || deps.catalogue.current.tools.has(tool.slug));
     },
     factoryFor(request, context, listener) {
       const base = baseOf(request, deps);
@@ -52,8 +53,8 @@ export function ownTools(deps: ApiDeps): Served {
         version,
         instructions: instructionsFor(base, settings.mcp.maxInlineBytes),
         tools: toolsFor(base),
-        prompts: listPrompts(deps.catalog),
-        prompt: (name, sent) => getPrompt(deps.catalog, name, sent),
+        prompts: listPrompts(deps.catalogue.current),
+        prompt: (name, sent) => getPrompt(deps.catalogue.current, name, sent),
         resourceTemplates: resourceTemplates(base),
         readResource: (uri) => readResource(deps, uri, base, request),
         call: (call) => answerTool(deps, request, { ...call, args }, { ...context, base }, listener),
@@ -78,7 +79,7 @@ async function answerTool(
   } catch (error) {
     if (call.signal.aborted) {
       // The client has gone. Work that was not begun is refunded; work that was begun is cancelled and stays charged.
-      await ended((await deps.jobs.get(context.id)) === undefined ? 400 : 499);
+      await ended((await deps.jobs.store.get(context.id)) === undefined ? 400 : 499);
       throw error;
     }
     const failure = failureOf(error, request);
@@ -99,8 +100,9 @@ const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
   [CANCEL_JOB]: { call: cancelCall },
   [CONVERT_FILES]: { call: convertFiles, createsJobs: true },
   [RUN_TOOL]: { call: runTool, createsJobs: true },
-  [LIST_TOOLS]: { call: ({ catalog }, call) => listTools(catalog, call) },
-  [LIST_FORMATS]: { call: ({ catalog }, call) => listFormats(catalog, call) },
+  [RUN_RECIPE]: { call: runRecipe, createsJobs: true },
+  [LIST_TOOLS]: { call: ({ catalogue }, call) => listTools(catalogue.current, call) },
+  [LIST_FORMATS]: { call: ({ catalogue }, call) => listFormats(catalogue.current, call) },
 };
 
 async function callTool(deps: ApiDeps, sent: ToolCall, context: CallContext): Promise<CallToolResult> {

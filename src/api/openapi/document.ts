@@ -57,6 +57,7 @@ Every success is \`{ "data": … }\`, every error \`{ "error": { "code", "messag
       { name: 'Convert', description: 'One file, or several, to another format.' },
       { name: 'Jobs', description: 'State and output of a request. Both are kept for two hours.' },
       { name: 'Tools', description: 'One operation on one file or several.' },
+      { name: 'Recipes', description: 'Several steps, each a conversion or a tool, as one job.' },
       { name: 'Uploads', description: 'Files that are uploaded before the request that uses them.' },
       { name: 'Service', description: 'Formats, tools, limits and health of this service.' },
     ],

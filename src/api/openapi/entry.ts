@@ -9,7 +9,7 @@ import { isForBrowser } from '../page/route.ts';
 /** @param page answers a browser with the page; undefined where there is none */
 export function entryRoutes(
   app: FastifyInstance,
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'service'>,
   page: ((request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>) | undefined,
 ): void {
   const entry = (request: FastifyRequest): { readonly data: Entry } => {
@@ -18,7 +18,7 @@ export function entryRoutes(
     return {
       data: {
         name: 'filemill',
-        version: deps.version,
+        version: deps.service.version,
         links: {
           docs: `${base}/docs`,
           openapi: `${base}/openapi.json`,
@@ -38,7 +38,7 @@ export function entryRoutes(
     reply.header('vary', 'Accept');
     if (!isForBrowser(request)) return entry(request);
     if (page !== undefined) return page(request, reply);
-    return reply.redirect(`${prefixOf(deps.settings, request.raw)}/docs`, 302);
+    return reply.redirect(`${prefixOf(deps.service.settings, request.raw)}/docs`, 302);
   });
   app.get('/api/v1', async (request) => entry(request));
 }

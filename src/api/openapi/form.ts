@@ -1,8 +1,9 @@
 /** Request bodies: a form with a file, a URL or an upload id, and every option with its bounds. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { isRequired } from '../../catalog/options/field-schema.ts';
 import { optionSchemas } from '../../catalog/options/options.ts';
 import { describedSchema } from '../../catalog/options/texts.ts';
+import { RecipeSchema } from '../../catalog/recipes/recipe.ts';
 import type { Tool } from '../../catalog/tool.ts';
 import type { Media, Schema } from './shape.ts';
 
@@ -22,6 +23,23 @@ type Fields = Readonly<Record<string, Schema>>;
 const FILE: Schema = { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' };
 const UPLOAD_ID: Schema = { type: 'string', pattern: '^upl_[0-9a-f]{32}$' };
 const URL: Schema = { type: 'string', format: 'uri' };
+
+/** Every request that creates jobs has these. */
+const MESSAGE: Fields = {
+  webhook_url: {
+    ...URL,
+    maxLength: 2_048,
+    description:
+      'Where each job is sent when it ends, by POST, as `GET /api/v1/jobs/{job_id}` shows it: https at a public address. Signed by Standard Webhooks, repeated until it is answered with 2xx or 410, or the job expires',
+  },
+  webhook_secret: {
+    type: 'string',
+    maxLength: 100,
+    pattern: '^whsec_[A-Za-z0-9+/]{32,88}={0,2}$',
+    description:
+      'Your own secret for its signature (`v1`), 24 to 64 bytes; without it, messages are signed with the keys of this service (`v1a`)',
+  },
+};
 
 /** One of the three is needed. */
 const oneFile = ({ maxFileBytes }: Figures): Fields => ({
@@ -90,6 +108,26 @@ export function toolForm(tool: Tool, figures: Figures): Body {
   return form({ ...sent, ...options }, required, true);
 }
 
+/** A form sends the recipe as text, JSON as an object. */
+export function recipeForm({ maxBatchFiles }: Figures): Body {
+  const { $schema: _, ...recipe } = z.toJSONSchema(RecipeSchema, { io: 'input' });
+  const text: Schema = {
+    type: 'string',
+    description: 'The recipe as JSON, or the name of one that `GET /api/v1/recipes` lists',
+    contentMediaType: 'application/json',
+    examples: [EXAMPLE_RECIPE],
+  };
+  const body = form({ ...severalFiles(1, maxBatchFiles), recipe: text }, ['recipe'], true);
+  const json = body.content['application/json'];
+  const either = {
+    ...json?.schema,
+    properties: { ...(json?.schema['properties'] as Fields), recipe: { anyOf: [recipe, text] } },
+  } as Schema;
+  return { ...body, content: { ...body.content, 'application/json': { schema: either } } };
+}
+
+const EXAMPLE_RECIPE = JSON.stringify({ steps: [{ name: 'small', do: 'convert', options: { to_format: 'webp' } }] });
+
 export const uploadForm = ({ maxFileBytes }: Figures): Body =>
   form({ file: { ...FILE, description: `The file, up to ${maxFileBytes} bytes` } }, ['file']);
 
@@ -112,7 +150,9 @@ const pageForm = (fields: Fields, required: readonly string[]): Body =>
 const WITHOUT_FILES = ['application/x-www-form-urlencoded', 'application/json'];
 
 /** @param takesNames the file may be named by a field, so that the body need not be multipart: then it holds no file itself */
-function form(properties: Fields, required: readonly string[], takesNames = false): Body {
+function form(fields: Fields, required: readonly string[], takesNames = false): Body {
+  // A request that may name files creates jobs.
+  const properties = takesNames ? { ...fields, ...MESSAGE } : fields;
   const media = (fields: Fields): Media => ({
     schema: { type: 'object', properties: fields, ...(required.length === 0 ? {} : { required: [...required] }) },
   });

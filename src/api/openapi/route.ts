@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { ApiDeps } from '../deps.ts';
-import { prefixOf, withoutSlashes } from '../http/base-url.ts';
+import { baseUrl, prefixOf, withoutSlashes } from '../http/base-url.ts';
 import { type EncodedBody, encodedBody, latestOf, pack, sendEncoded } from '../http/encoded.ts';
 import { describeApi, EXAMPLE_BASE } from './document.ts';
 
@@ -22,7 +22,7 @@ const POLICY = [
 const PAGE_HEADERS = { 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' } as const;
 
 /** @returns builds the answers that most clients fetch */
-export function docsRoutes(app: FastifyInstance, { settings, version }: Pick<ApiDeps, 'settings' | 'version'>): () => Promise<void> {
+export function docsRoutes(app: FastifyInstance, { service: { settings, version } }: Pick<ApiDeps, 'service'>): () => Promise<void> {
   const base = withoutSlashes(settings.publicUrl ?? '');
   // Without a public address paths are appended to wherever the document came from (OpenAPI 3.1.1, "Server Object").
   const document = latestOf((prefix) => {
@@ -32,7 +32,9 @@ export function docsRoutes(app: FastifyInstance, { settings, version }: Pick<Api
   app.get('/openapi.json', async (request, reply) => sendEncoded(request, reply, document(prefixOf(settings, request.raw))));
 
   // Where generators look for it.
-  app.get('/api/v1/openapi.json', async (request, reply) => reply.redirect(`${prefixOf(settings, request.raw)}/openapi.json`, 308));
+  app.get('/api/v1/openapi.json', async (request, reply) =>
+    reply.redirect(`${baseUrl(settings, request.raw, settings.port)}/openapi.json`, 308),
+  );
 
   const page = latestOf((prefix) => encodedBody('text/html; charset=utf-8', pageBelow(prefix)));
   app.get('/docs', async (request, reply) => sendEncoded(request, reply.headers(PAGE_HEADERS), page(prefixOf(settings, request.raw))));

@@ -2,11 +2,24 @@
 import { z } from 'zod';
 import { Batch, BatchEntry } from '../../contracts/api/batch.ts';
 import { details } from '../../contracts/api/details.ts';
+import { DocumentModel } from '../../contracts/api/document-model.ts';
 import { Entry } from '../../contracts/api/entry.ts';
 import { FormatEngine, FormatList, FormatSource, FormatStep, FormatTarget, FormatWay } from '../../contracts/api/formats.ts';
-import { Fidelity, Job, JobLinks, JobOutput, PropertyVerdict, Receipt, TextJob, Warning } from '../../contracts/api/job.ts';
+import {
+  Fidelity,
+  Job,
+  JobLinks,
+  JobOutput,
+  NamedOutput,
+  PropertyVerdict,
+  Receipt,
+  TextJob,
+  Warning,
+  Webhook,
+} from '../../contracts/api/job.ts';
 import { JobEntry, JobList } from '../../contracts/api/job-list.ts';
-import { Health, Limits } from '../../contracts/api/service.ts';
+import { RecipeList } from '../../contracts/api/recipes.ts';
+import { Health, Limits, WebhookKeys } from '../../contracts/api/service.ts';
 import { ToolEntry, ToolList, ToolOption } from '../../contracts/api/tools.ts';
 import { Upload } from '../../contracts/api/upload.ts';
 import { type Code, errorTable, reasonTable } from '../../errors.ts';
@@ -21,6 +34,8 @@ const NAMED = {
   JobOutput,
   JobLinks,
   Warning,
+  Webhook,
+  WebhookKeys,
   PropertyVerdict,
   Fidelity,
   Receipt,
@@ -36,9 +51,12 @@ const NAMED = {
   ToolList,
   ToolEntry,
   ToolOption,
+  NamedOutput,
+  RecipeList,
   Health,
   Limits,
   Upload,
+  DocumentModel,
 };
 
 /** `NO_FILE` as `NoFileError`. */
@@ -97,6 +115,11 @@ const withReasons = (particulars: Schema): Schema => ({
 
 const FailedJob: Schema = {
   type: 'object',
-  properties: { job_id: { type: 'string' }, status: { type: 'string', const: 'error' }, links: schemaRef('JobLinks') },
+  properties: {
+    job_id: { type: 'string' },
+    status: { type: 'string', const: 'error' },
+    links: schemaRef('JobLinks'),
+    webhook: schemaRef('Webhook'),
+  },
   required: ['job_id', 'status', 'links'],
 };

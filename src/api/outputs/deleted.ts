@@ -15,18 +15,21 @@ interface Sending {
 /** Registers a stream that reads the outputs of these jobs. */
 export type Sends = (stream: Readable, jobs: readonly string[]) => void;
 
-export function endDeleted(app: FastifyInstance, deps: Pick<ApiDeps, 'jobs' | 'clock' | 'settings' | 'log'>): Sends {
+export function endDeleted(
+  app: FastifyInstance,
+  { jobs: { store, clock }, telemetry, service }: Pick<ApiDeps, 'jobs' | 'telemetry' | 'service'>,
+): Sends {
   const sending = new Set<Sending>();
   let isLooking = false;
 
   const isGone = (record: JobRecord | undefined): boolean =>
-    record === undefined || record.output === undefined || visibility(record, deps.clock()) !== 'live';
+    record === undefined || record.output === undefined || visibility(record, clock()) !== 'live';
 
   const checkAll = async (): Promise<void> => {
     const ids = new Set([...sending].flatMap(({ jobs }) => jobs));
     const gone = new Set<string>();
     // Each job once, one after the other: downloads are few, and no request waits for this.
-    for (const id of ids) if (isGone((await deps.jobs.get(id))?.record)) gone.add(id);
+    for (const id of ids) if (isGone((await store.get(id))?.record)) gone.add(id);
     for (const download of sending) {
       if (!download.jobs.some((id) => gone.has(id))) continue;
       if (download.isDeleted) download.stream.destroy(new Error('the file was deleted while it was read'));
@@ -39,11 +42,11 @@ export function endDeleted(app: FastifyInstance, deps: Pick<ApiDeps, 'jobs' | 'c
     if (sending.size === 0 || isLooking) return;
     isLooking = true;
     checkAll()
-      .catch((err: unknown) => deps.log.warn({ err }, 'the check for deleted files among the downloads failed'))
+      .catch((err: unknown) => telemetry.log.warn({ err }, 'the check for deleted files among the downloads failed'))
       .finally(() => {
         isLooking = false;
       });
-  }, deps.settings.stalledMs / 2);
+  }, service.settings.stalledMs / 2);
   timer.unref();
   app.addHook('onClose', async () => clearInterval(timer));
 

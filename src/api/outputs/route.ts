@@ -1,16 +1,15 @@
 /** `GET /api/v1/jobs/{id}/output`: the converted file, as a stream that no browser will run. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { nameWithoutSuffix } from '../../catalog/names.ts';
 import { Failure } from '../../errors.ts';
 import type { StoredOutput } from '../../jobs/record.ts';
 import { Missing, type ObjectStore } from '../../objects/store.ts';
 import type { ApiDeps } from '../deps.ts';
 import { matchesAny } from '../http/etag.ts';
-import { findJob } from '../jobs/route.ts';
+import { findJob } from '../jobs/found.ts';
 import { RETRY_AFTER, sendJob } from '../jobs/send.ts';
 import { answersText } from '../jobs/text.ts';
-import { shown } from '../jobs/view.ts';
+import { nameToSave, shown } from '../jobs/view.ts';
 import type { Sends } from './deleted.ts';
 
 /** The file is untrusted and may be HTML or SVG: browsers must not sniff, run, cache or index it. */
@@ -23,32 +22,58 @@ export const HARMLESS = {
   'accept-ranges': 'bytes',
 } as const;
 
-export function outputRoute(app: FastifyInstance, deps: ApiDeps, sends: Sends): void {
+export function outputRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'service'>, sends: Sends): void {
   app.get<{ Params: { id: string }; Querystring: { name?: unknown } }>(
     '/api/v1/jobs/:id/output',
     { exposeHeadRoute: true },
     async (request, reply) => {
-      const record = shown(await findJob(deps, request.params.id), deps.clock());
+      const record = shown(await findJob(deps, request.params.id), deps.jobs.clock());
       if (record.state === 'error') return sendJob(deps, request, reply, record);
-      if (answersText(deps.catalog, record))
+      if (answersText(deps.catalogue.current, record))
         throw new Failure('NOT_FOUND', { says: 'This job has no output file: its text is in the job.' });
-      if (record.output === undefined) {
-        reply.header('retry-after', RETRY_AFTER);
-        throw new Failure('JOB_NOT_READY', { details: { job_id: record.id } });
-      }
+      if (record.output === undefined) throw notReady(reply, record.id);
       const { output } = record;
-      const filename = request.query.name === 'source' ? nameWithoutSuffix(output.filename) : output.filename;
+      const filename = request.query.name === 'source' ? nameToSave(record.filename, output.filename, deps.files.suffix) : output.filename;
       return sendOutput(deps, request, reply, { ...output, filename }, (stream) => sends(stream, [record.id]));
     },
   );
 }
 
+/** One result of a recipe: a part of the job's output. */
+export function namedOutputRoute(
+  app: FastifyInstance,
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'service'>,
+  sends: Sends,
+): void {
+  app.get<{ Params: { id: string; name: string } }>('/api/v1/jobs/:id/outputs/:name', { exposeHeadRoute: true }, async (request, reply) => {
+    const record = shown(await findJob(deps, request.params.id), deps.jobs.clock());
+    if (record.state === 'error') return sendJob(deps, request, reply, record);
+    const { output, outputs = [] } = record;
+    const part = outputs.find(({ name }) => name === request.params.name);
+    if (output !== undefined && part === undefined) throw unknownOutput(outputs);
+    if (output === undefined || part === undefined) throw notReady(reply, record.id);
+    return sendOutput(deps, request, reply, { ...part, key: output.key }, (stream) => sends(stream, [record.id]), part.start);
+  });
+}
+
+function unknownOutput(outputs: readonly { readonly name: string }[]): Failure {
+  const has = outputs.length === 0 ? 'it is no recipe, and has one output' : `it has ${outputs.map(({ name }) => name).join(', ')}`;
+  return new Failure('NOT_FOUND', { says: `The job has no output of this name: ${has}.` });
+}
+
+function notReady(reply: FastifyReply, id: string): Failure {
+  reply.header('retry-after', RETRY_AFTER);
+  return new Failure('JOB_NOT_READY', { details: { job_id: id } });
+}
+
+/** @param start its first byte in the stored object */
 async function sendOutput(
-  { objects }: ApiDeps,
+  { files: { objects } }: Pick<ApiDeps, 'files'>,
   request: FastifyRequest,
   reply: FastifyReply,
   output: StoredOutput,
   opened: (stream: Readable) => void,
+  start?: number,
 ): Promise<FastifyReply> {
   const { sizeBytes } = output;
   const etag = `"${output.sha256}"`;
@@ -60,7 +85,10 @@ async function sendOutput(
     throw new Failure('RANGE_NOT_SATISFIABLE', { details: { size_bytes: sizeBytes } });
   }
   // An empty stream: without a payload fastify would send a length of 0.
-  const stream = request.method === 'HEAD' ? Readable.from([]) : await openOutput(objects, output.key, range);
+  const stream =
+    request.method === 'HEAD' || (start !== undefined && sizeBytes === 0)
+      ? Readable.from([])
+      : await openOutput(objects, output.key, start === undefined ? range : partOf(output, start, range));
   opened(stream);
   // Only now: a refusal must not carry the file's headers.
   reply
@@ -71,6 +99,15 @@ async function sendOutput(
     .header('content-length', range === undefined ? sizeBytes : range.end - range.start + 1);
   if (range !== undefined) reply.header('content-range', `bytes ${range.start}-${range.end}/${sizeBytes}`);
   return reply.send(stream);
+}
+
+/** A range of a part, as a range of the object that it lies in. */
+function partOf(
+  { sizeBytes }: Pick<StoredOutput, 'sizeBytes'>,
+  start: number,
+  range: ByteRange = { start: 0, end: sizeBytes - 1 },
+): ByteRange {
+  return { start: start + range.start, end: start + range.end };
 }
 
 /** `Range` applies to GET alone (RFC 9110 §14.2), and only while `If-Range` names this very content (§13.1.5). */

@@ -2,16 +2,24 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
-import type { ApiDeps, PlainViews } from '../deps.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import { countRead } from '../admission/admission.ts';
+import type { ApiDeps } from '../deps.ts';
 import { prefixOf } from '../http/base-url.ts';
-import { encodedBody, latestOf, pack, sendEncoded, varyBy } from '../http/encoded.ts';
+import { type EncodedBody, encodedBody, latestOf, pack, packings, sendEncoded, varyBy } from '../http/encoded.ts';
+import { findJob } from '../jobs/found.ts';
+import { baseOf } from '../jobs/send.ts';
+import { shown } from '../jobs/view.ts';
+import type { PlainViews } from '../page-files.ts';
+import { type AddressView, headFor, pairView, startView, toolView, withHead } from './heads.ts';
+import { sitemapFor } from './sitemap.ts';
 
 /** The policy's word for the script, or the style, that was built into the document (CSP 3, §2.3.1). */
 function digestIn(document: string, start: string, end: string): string {
   const text = document.split(start, 2)[1]?.split(end, 1)[0] ?? '';
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
-/** Nothing of another host, nothing in the document but what was built into it, and no text becomes script or markup. */
+/** Loads nothing from other hosts, runs only the script and the style that were built into the document, and lets no text become script or markup. */
 const policyOf = (document: string): string =>
   [
     "default-src 'none'",
@@ -39,9 +47,49 @@ const HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
   'x-robots-tag': 'noindex',
 } as const;
-/** A year (RFC 9111 §5.2.2.1; RFC 8246): another content has another name. */
+/** A year (RFC 9111 §5.2.2.1; RFC 8246): a file whose content changes gets another name. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 const COSTS = { config: { costs: 'nothing' } } as const;
+
+const HTML = 'text/html; charset=utf-8';
+/** As in `png-to-webp`. */
+const PAIR = '^[A-Za-z0-9]{1,12}-to-[A-Za-z0-9]{1,12}$';
+/** Views that search engines may list, where the operator wants it. */
+const LISTED: readonly AddressView['at'][] = ['start', 'tools', 'tool', 'pair'];
+const listed = ({ 'x-robots-tag': _, ...others }: Readonly<Record<string, string>>): Record<string, string> => others;
+/** Documents that were asked for last, each some 200 kB. */
+const MOST_RECENT = 48;
+
+interface MostRecent<Value> {
+  has(key: string): boolean;
+  get(key: string, build: () => Value): Value;
+}
+
+/** Keeps what was built for the keys that were asked for last. */
+function mostRecent<Value>(most: number): MostRecent<Value> {
+  const kept = new Map<string, Value>();
+  return {
+    has: (key) => kept.has(key),
+    get(key, build) {
+      const value = kept.get(key) ?? build();
+      kept.delete(key);
+      kept.set(key, value);
+      for (const oldest of kept.keys()) if (kept.size > most) kept.delete(oldest);
+      return value;
+    },
+  };
+}
+
+/** The status that the API would answer with; the page explains it in words. */
+function statusOf(record: JobRecord | undefined, now: number): number {
+  try {
+    shown(record, now);
+    return 200;
+  } catch (error) {
+    if (error instanceof Failure) return error.status;
+    throw error;
+  }
+}
 
 /** Answers with the page. */
 export type SendPage = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
@@ -55,59 +103,95 @@ export interface PlainPage {
   /** The document around a view, below the service's address, with its policy. */
   readonly around: (view: string, language: string, prefix: string) => string;
   readonly headers: Readonly<Record<string, string>>;
-  /** One that there is. */
+  /** A language that the page has. */
   readonly languageOf: (request: FastifyRequest) => string;
 }
 
 export interface PageRoutes {
-  /** Undefined where there is no page. */
+  /** For an address that leads nowhere; undefined where there is no page. */
   readonly send: SendPage | undefined;
-  /** The same with the first view in the document. */
-  readonly sendFirst: SendPage | undefined;
+  /** The start page, which is in the document; undefined where there is no page. */
+  readonly sendStart: SendPage | undefined;
   /** Undefined where there is no page. */
   readonly plain: PlainPage | undefined;
-  /** Compresses what every visitor fetches, before anybody does. */
+  /** Compresses what every visitor fetches, before the first one does. */
   readonly build: () => Promise<void>;
 }
 
-export function pageRoutes(app: FastifyInstance, deps: Pick<ApiDeps, 'page' | 'settings' | 'catalog'>): PageRoutes {
-  const { page, settings } = deps;
-  if (page === undefined) return { send: undefined, sendFirst: undefined, plain: undefined, build: async () => {} };
-  const { document, firstViews, plainViews } = page;
-  const assets = new Map([...page.assets].map(([name, { contentType, bytes }]) => [name, encodedBody(contentType, bytes)]));
+type Deps = Pick<ApiDeps, 'jobs' | 'catalogue' | 'limits' | 'service'>;
+
+export function pageRoutes(app: FastifyInstance, deps: Deps): PageRoutes {
+  const { page, settings } = deps.service;
+  if (page === undefined) return { send: undefined, sendStart: undefined, plain: undefined, build: async () => {} };
+  const { document, firstViews, plainViews, heads, searchable } = page;
+  const assets = new Map(
+    [...page.assets].map(([name, { contentType, bytes, packed }]) => {
+      const body = encodedBody(contentType, bytes);
+      for (const packing of packings) {
+        const known = packed.get(packing);
+        if (known !== undefined) body.packed.set(packing, Promise.resolve(known));
+      }
+      return [name, body];
+    }),
+  );
   const headers = { ...HEADERS, 'content-security-policy': policyOf(document) };
-  /** In the document's `noscript`. */
-  const withForm = (shown: string, language: string, prefix: string): string =>
-    shown.replace('<noscript>', (start) => start + linkedBelow(plainViews.get(language)?.form ?? '', prefix));
-  const below = latestOf((prefix) => encodedBody('text/html; charset=utf-8', withForm(documentBelow(document, prefix), 'en', prefix)));
+  const languageOf = ({ headers }: FastifyRequest): string => languageFor(headers['accept-language'], [...heads.keys()]) ?? 'en';
+  /** The document with the view's title and description in its head, and the form in `noscript`. */
+  const documentOf = (view: AddressView, language: string, prefix: string): string => {
+    const head = heads.get(language);
+    const shown = inLanguage(documentBelow(document, prefix), language);
+    return (head === undefined ? shown : withHead(shown, headFor(head, view))).replace(
+      '<noscript>',
+      (start) => start + linkedBelow(plainViews.get(language)?.form ?? '', prefix),
+    );
+  };
   const firstBelow = new Map(
-    [...firstViews].map(([language, view]) => [
+    [...firstViews].map(([language, first]) => [
       language,
       latestOf((prefix) => {
-        const shown = withForm(inLanguage(documentBelow(document, prefix), language), language, prefix);
+        const shown = documentOf({ at: 'start' }, language, prefix);
         return encodedBody(
-          'text/html; charset=utf-8',
-          shown.replace('<div id="app">', (start) => start + linkedBelow(view, prefix)),
+          HTML,
+          shown.replace('<div id="app">', (start) => start + linkedBelow(first, prefix)),
         );
       }),
     ]),
   );
-  const send: SendPage = (request, reply) => sendEncoded(request, reply.headers(headers), below(prefixOf(settings, request.raw)));
-  const languageOf = ({ headers }: FastifyRequest): string => languageFor(headers['accept-language'], [...firstBelow.keys()]) ?? 'en';
-  const sendFirst: SendPage = (request, reply) => {
-    const first = firstBelow.get(languageOf(request)) ?? below;
-    return sendEncoded(request, varyBy(reply, 'Accept-Language').headers(headers), first(prefixOf(settings, request.raw)));
+  const recent = mostRecent<EncodedBody>(MOST_RECENT);
+  const sendView = async (request: FastifyRequest, reply: FastifyReply, view: AddressView): Promise<FastifyReply> => {
+    const [language, prefix] = [languageOf(request), prefixOf(settings, request.raw)];
+    const first = view.at === 'start' ? firstBelow.get(language) : undefined;
+    const key = JSON.stringify([prefix, language, view]);
+    // Only the latest views are kept: building and compressing another one costs its client a read, although the page itself costs nothing.
+    if (first === undefined && request.routeOptions.config.costs === 'nothing' && !recent.has(key)) await countRead(deps, request);
+    const body = first?.(prefix) ?? recent.get(key, () => encodedBody(HTML, documentOf(view, language, prefix), true));
+    const isListed = searchable && LISTED.includes(view.at);
+    return sendEncoded(request, varyBy(reply, 'Accept-Language').headers(isListed ? listed(headers) : headers), body);
   };
+  const send: SendPage = (request, reply) => sendView(request, reply, { at: 'missing' });
 
-  app.get('/tools', COSTS, send);
+  app.get('/tools', COSTS, (request, reply) => sendView(request, reply, { at: 'tools' }));
   app.get<{ Params: { slug: string } }>('/tools/:slug', COSTS, (request, reply) => {
-    const { tools, absent } = deps.catalog;
-    const { slug } = request.params;
-    // The page says what is not there, and the status says so too.
-    return send(request, tools.has(slug) || absent.has(slug) ? reply : reply.code(404));
+    const view = toolView(deps.catalogue.current, request.params.slug);
+    // The page says that there is no such tool, and the status says so too.
+    return sendView(request, view.at === 'missing' ? reply.code(404) : reply, view);
   });
-  app.get('/jobs', COSTS, send);
-  app.get('/jobs/:id', COSTS, send);
+  app.get('/jobs', COSTS, (request, reply) => sendView(request, reply, { at: 'jobs' }));
+  app.get<{ Params: { id: string } }>('/jobs/:id', async (request, reply) =>
+    sendView(request, reply.code(statusOf(await findJob(deps, request.params.id), deps.jobs.clock())), { at: 'job' }),
+  );
+  for (const address of [`/:pair(${PAIR})`, `/convert/:pair(${PAIR})`])
+    app.get<{ Params: { pair: string } }>(address, (request, reply) => {
+      const view = pairView(deps.catalogue.current, request.params.pair);
+      if (view.at !== 'missing') return sendView(request, reply, view);
+      if (!isForBrowser(request)) throw new Failure('NOT_FOUND');
+      return sendView(request, reply.code(404), view);
+    });
+  if (searchable) {
+    app.get('/sitemap.xml', async (request, reply) =>
+      reply.type('application/xml; charset=utf-8').send(sitemapFor(deps.catalogue.current, baseOf(request, deps))),
+    );
+  }
   app.get<{ Params: { name: string } }>('/assets/:name', COSTS, async (request, reply) => {
     const body = assets.get(request.params.name);
     if (body === undefined) throw new Failure('NOT_FOUND');
@@ -117,7 +201,7 @@ export function pageRoutes(app: FastifyInstance, deps: Pick<ApiDeps, 'page' | 's
   const usual = prefixOf(settings, { headers: {}, socket: { remoteAddress: undefined } });
   return {
     send,
-    sendFirst,
+    sendStart: (request, reply) => sendView(request, reply, startView(deps.catalogue.current, (request.query as { to?: unknown }).to)),
     plain: {
       views: plainViews,
       // Without the script: what is shown needs none.
@@ -127,7 +211,7 @@ export function pageRoutes(app: FastifyInstance, deps: Pick<ApiDeps, 'page' | 's
       languageOf,
     },
     async build() {
-      for (const body of [below, ...firstBelow.values()].map((document) => document(usual))) await pack(body);
+      for (const first of firstBelow.values()) await pack(first(usual));
       for (const body of assets.values()) await pack(body);
     },
   };
@@ -139,7 +223,7 @@ const inLanguage = (document: string, language: string): string => document.repl
 const linkedBelow = (view: string, prefix: string): string =>
   view.replace(/ (href|action)="\//g, (_, name: string) => ` ${name}="${prefix}/`);
 
-/** The first of a browser's languages that there is: browsers list them in their order (RFC 9110 §12.5.4), as `navigator.languages` does. */
+/** The first of a browser's languages that the page has: browsers list them in their order (RFC 9110 §12.5.4), as `navigator.languages` does. */
 const languageFor = (accepted: string | undefined, languages: readonly string[]): string | undefined =>
   (accepted ?? '')
     .slice(0, 1_000)

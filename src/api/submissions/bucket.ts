@@ -1,4 +1,4 @@
-/** Buckets of clients' own: read from for a source, written to with a result, by connections that are judged like every download's. */
+/** Clients' own buckets: sources are read from them and results written to them, over connections that are checked like those of downloads. */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { S3Bucket, S3Object, SubmissionSecrets } from '../../contracts/messages/submission.ts';
@@ -10,26 +10,26 @@ import { type S3Call, S3Failure, s3Calls } from '../../objects/s3/call.ts';
 import { putTo } from '../../objects/s3/put.ts';
 import { Missing, StoreFull, Unreachable } from '../../objects/store.ts';
 import { startDeadline } from '../../streams/deadline.ts';
-import type { ApiDeps } from '../deps.ts';
 
-/** For one request and its answer, ms: of a part, 5 MiB have to pass in it. */
+/** For one request and its answer, ms: long enough for a part of 5 MiB. */
 const CALL_MS = 60_000;
 
 type Credentials = SubmissionSecrets['s3'];
 
 /**
+ * @param privately undefined where nothing is fetched
  * @returns the object's content; destroy it when it is not read to its end
  * @throws Failure `URL_REFUSED`, `NOT_FOUND`, `FILE_TOO_LARGE`, `BAD_REQUEST` · the reason of `signal`
  */
 export async function readFromBucket(
-  deps: Pick<ApiDeps, 'privately'>,
+  privately: PrivateFetch | undefined,
   { key, ...bucket }: S3Object,
   credentials: Credentials,
   maxBytes: number,
   signal: AbortSignal,
 ): Promise<Readable> {
-  const { settings } = reachable(deps);
-  const call = callsTo(deps, bucket, credentials);
+  const { settings } = reachable(privately);
+  const call = callsTo(privately, bucket, credentials);
   const deadline = startDeadline(settings.totalMs, signal, () => urlRefused('unreachable', { says: 'The object was not read in time.' }));
   try {
     const response = (await call('read the source', (s3) => s3.getObject(bucket.bucket, key), deadline.signal)) as IncomingMessage;
@@ -54,14 +54,14 @@ export async function readFromBucket(
 
 /** @throws Error whose message says why, without names, addresses or keys · the reason of `signal` */
 export async function writeToBucket(
-  deps: Pick<ApiDeps, 'privately'>,
+  privately: PrivateFetch | undefined,
   { key, ...bucket }: S3Object,
   credentials: Credentials,
   content: Readable,
   maxBytes: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const put = putTo(callsTo(deps, bucket, credentials), bucket.bucket, new Map());
+  const put = putTo(callsTo(privately, bucket, credentials), bucket.bucket, new Map());
   try {
     await put(key, content, maxBytes, signal);
   } catch (error) {
@@ -73,15 +73,15 @@ export async function writeToBucket(
   }
 }
 
-function callsTo(deps: Pick<ApiDeps, 'privately'>, bucket: S3Bucket, credentials: Credentials): S3Call {
-  const { connect } = reachable(deps);
+function callsTo(privately: PrivateFetch | undefined, bucket: S3Bucket, credentials: Credentials): S3Call {
+  const { connect } = reachable(privately);
   if (credentials === undefined) throw new Failure('BAD_REQUEST', { says: 'The submission has no credentials for its bucket.' });
   const { endpoint, region, bucket: name, forcePathStyle: pathStyle } = bucket;
   return s3Calls({ endpoint, region, bucket: name, pathStyle, ...credentials }, CALL_MS, connect);
 }
 
 /** @throws Failure `URL_REFUSED` */
-export function reachable({ privately }: Pick<ApiDeps, 'privately'>): PrivateFetch {
+export function reachable(privately: PrivateFetch | undefined): PrivateFetch {
   if (privately !== undefined) return privately;
   throw new Failure('URL_REFUSED', { says: 'Fetching by URL is disabled on this service.', details: { reason: 'scheme' } });
 }

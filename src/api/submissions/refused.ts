@@ -1,32 +1,29 @@
 /** A submission that was refused for good is kept as a failed job, so that every replica gives the same answer later. */
 import { formatByExtension } from '../../catalog/formats.ts';
-import { cleanName } from '../../catalog/names.ts';
 import type { Submission } from '../../contracts/messages/submission.ts';
 import { type Code, errorTable, Failure } from '../../errors.ts';
-import { fail, newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
-import { reasonFor } from '../jobs/refused.ts';
+import { reasonFor, refusedRecord } from '../jobs/refused.ts';
 import { failureOfJob } from '../jobs/view.ts';
 
-export function refusedRecord(
+export function refusedSubmission(
   id: string,
   now: number,
   { filename = '', toFormat = '' }: Pick<Submission, 'filename' | 'toFormat'>,
   { code, message, details }: Failure,
 ): JobRecord {
   const extension = toFormat.replace(/^\./, '').slice(0, 16);
-  const record: JobRecord = {
-    ...newRecord(id, now),
-    // It has ended: no worker will look for it.
-    pool: 'none',
-    lane: 'interactive',
-    filename: cleanName(filename),
+  const about = {
+    lane: 'interactive' as const,
+    filename,
     sources: [{ part: 0, sizeBytes: 0, format: 'unknown' }],
     target: { format: formatByExtension(extension)?.id ?? extension, extension },
-    options: {},
-    warnings: [],
   };
-  return fail(record, now, { reason: reasonFor({ code, details }) ?? 'internal', message, details: { ...details, refused: code } });
+  return refusedRecord(id, now, about, {
+    reason: reasonFor({ code, details }) ?? 'internal',
+    message,
+    details: { ...details, refused: code },
+  });
 }
 
 /** The failure of a job in state `error`: its submission was refused, or its conversion failed. */

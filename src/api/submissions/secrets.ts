@@ -1,4 +1,4 @@
-/** What a submission brings from Secrets: opened where it is used, and kept nowhere. */
+/** The secrets of a submission: decrypted where they are used, and stored nowhere. */
 import { boundTo, SubmissionSecrets } from '../../contracts/messages/submission.ts';
 import { Failure } from '../../errors.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -10,7 +10,7 @@ interface Encrypted {
 }
 
 /** @throws Failure `OVERLOADED` where it was encrypted with a key that is not known here: another replica may know it, or this one soon */
-export function secretsOf({ encryption }: Pick<ApiDeps, 'encryption'>, question: Encrypted): SubmissionSecrets {
+export function secretsOf({ jobs: { encryption } }: Pick<ApiDeps, 'jobs'>, question: Encrypted): SubmissionSecrets {
   if (question.encrypted === undefined) return {};
   try {
     return SubmissionSecrets.parse(JSON.parse(encryption.decrypt(question.encrypted, boundTo(question))));

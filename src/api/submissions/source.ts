@@ -15,7 +15,7 @@ const importsOf = (namespace: string): string => `imports/${namespace}/`;
 
 /** @throws Failure `URL_REFUSED`, `BAD_REQUEST`, `NOT_FOUND`, `FILE_TOO_LARGE`; then nothing is stored */
 export async function receiveSource(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'files' | 'service'>,
   { source, namespace, filename }: Pick<Submission, 'source' | 'namespace' | 'filename'>,
   { headers, s3 }: SubmissionSecrets,
   key: string,
@@ -30,8 +30,8 @@ export async function receiveSource(
   return filename === undefined || filename === '' ? file : { ...file, filename };
 }
 
-const byUrl: ReadReference = async (parts, ...place) => {
-  if (parts.fetch !== undefined) return fromUrl(parts, ...place);
+const byUrl: ReadReference = async (deps, ...place) => {
+  if (deps.files.fetch !== undefined) return fromUrl(deps, ...place);
   throw new Failure('URL_REFUSED', {
     says: 'Fetching by URL is disabled on this service: import the source, and set its key.',
     details: { reason: 'scheme' },
@@ -39,20 +39,28 @@ const byUrl: ReadReference = async (parts, ...place) => {
 };
 
 /** Also to origins that the operator lists: only a known client has credentials for them. */
-const byPrivateUrl = (deps: ApiDeps, url: string, headers: Headers, key: string, signal: AbortSignal): Promise<ReceivedFile> => {
-  const { fetch } = reachable(deps);
-  return fromUrl({ ...deps, fetch: (text, maxBytes, until) => fetch(text, maxBytes, until, headers) }, url, 0, key, signal);
+const byPrivateUrl = (
+  deps: Pick<ApiDeps, 'files' | 'service'>,
+  url: string,
+  headers: Headers,
+  key: string,
+  signal: AbortSignal,
+): Promise<ReceivedFile> => {
+  const { fetch } = reachable(deps.files.privately);
+  const files = { ...deps.files, fetch: (text: string, maxBytes: number, until: AbortSignal) => fetch(text, maxBytes, until, headers) };
+  return fromUrl({ ...deps, files }, url, 0, key, signal);
 };
 
 async function fromBucket(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'files' | 'service'>,
   from: S3Object,
   credentials: SubmissionSecrets['s3'],
   key: string,
   signal: AbortSignal,
 ): Promise<ReceivedFile> {
-  const { objects, settings } = deps;
-  const content = await readFromBucket(deps, from, credentials, settings.maxFileBytes, signal);
+  const { objects } = deps.files;
+  const { settings } = deps.service;
+  const content = await readFromBucket(deps.files.privately, from, credentials, settings.maxFileBytes, signal);
   try {
     const filename = from.key.slice(from.key.lastIndexOf('/') + 1);
     return { part: 0, filename, ...(await storeSampled(content, key, objects, settings.maxFileBytes, signal)) };
@@ -75,7 +83,8 @@ function ownImport(key: string, namespace: string): string {
 }
 
 /** The object stays: its owner removes it. */
-const fromImport: ReadReference = async ({ objects, settings: { maxFileBytes } }, from, part, key, signal) => {
+const fromImport: ReadReference = async ({ files: { objects }, service }, from, part, key, signal) => {
+  const { maxFileBytes } = service.settings;
   const absent = (cause?: unknown) =>
     new Failure('NOT_FOUND', { says: `There is no object "${from}" in the bucket.`, details: { field: 'source.key' }, cause });
   const found = await objects.head(from);

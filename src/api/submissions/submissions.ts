@@ -18,7 +18,7 @@ import { failureOf, problemOf } from '../http/problem.ts';
 import { cancelJob } from '../jobs/cancel.ts';
 import { answersText } from '../jobs/text.ts';
 import { shown, textViewOf, viewOf } from '../jobs/view.ts';
-import { sourceShares } from '../submit/fetch-shares.ts';
+import { sourceShares, withPlace } from '../submit/fetches.ts';
 import { createSubmitted } from './create.ts';
 import { failureOfSubmitted } from './refused.ts';
 import { endOf, uploadOutput } from './upload.ts';
@@ -29,8 +29,6 @@ const ANSWER_WITHIN_MS = 2_500;
 const LOCK_MS = 15_000;
 /** Sources that one replica brings at a time, by where they are: what is in the bucket never waits for servers that take minutes. */
 const PLACES = { url: 20, bucket: 20, upload: 10 };
-/** After how long a client that found no place asks again, seconds. */
-const NO_PLACE_SECONDS = 2;
 
 const FETCHING: SubmissionAnswer = { fetching: true };
 const UPLOADING: SubmissionAnswer = { uploading: true };
@@ -44,21 +42,23 @@ export interface Submissions {
 
 /** @param base what links begin with */
 export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
-  const { jobs, signals, encryption, clock, log } = deps;
+  const { store, signals, encryption, clock } = deps.jobs;
+  const { suffix } = deps.files;
+  const { log } = deps.telemetry;
   const working = new Map<string, Promise<SubmissionAnswer>>();
   const shares = { url: sourceShares(PLACES.url), bucket: sourceShares(PLACES.bucket), upload: sourceShares(PLACES.upload) };
 
   /** Without our secret, the uid reveals neither the job's id nor its files. */
   const idOf = ({ namespace, uid }: Submitted): string => encryption.hmac(`submission\0${namespace}\0${uid}`).slice(0, 32);
-  const find = async (id: string): Promise<JobRecord | undefined> => (await jobs.get(id))?.record;
+  const find = async (id: string): Promise<JobRecord | undefined> => (await store.get(id))?.record;
   /** One process at a time creates or cancels the job. @returns whether it was this one */
-  const alone = (id: string, work: () => Promise<void>): Promise<boolean> => jobs.withLock(`submission-${id}`, LOCK_MS, work);
+  const alone = (id: string, work: () => Promise<void>): Promise<boolean> => store.withLock(`submission-${id}`, LOCK_MS, work);
 
   const answer = (found: JobRecord | undefined): SubmissionAnswer => {
     const record = shown(found, clock());
     if (record.state === 'error') throw failureOfSubmitted(record);
-    const view = answersText(deps.catalog, record) ? textViewOf : viewOf;
-    return { data: view(record, base(), signals.lastProgress(record.id)) } as SubmissionAnswer;
+    const view = answersText(deps.catalogue.current, record) ? textViewOf : viewOf;
+    return { data: view(record, { base: base(), suffix, progress: signals.lastProgress(record.id) }) } as SubmissionAnswer;
   };
 
   const create = async (id: string, submission: Submission): Promise<SubmissionAnswer> => {
@@ -72,16 +72,7 @@ export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
 
   const begin = (id: string, kind: keyof typeof PLACES, namespace: string, does: () => Promise<SubmissionAnswer>) => {
     refuseWhileStopping(deps);
-    const free = shares[kind].take(namespace);
-    if (free === undefined)
-      throw new Failure('OVERLOADED', {
-        says: 'The service is fetching as many sources as it can: try again in a moment.',
-        retryAfter: NO_PLACE_SECONDS,
-      });
-    const work = does().finally(() => {
-      working.delete(id);
-      free();
-    });
+    const work = withPlace(shares[kind], namespace, does).finally(() => working.delete(id));
     working.set(id, work);
     return work;
   };

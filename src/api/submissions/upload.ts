@@ -10,7 +10,7 @@ import { secretsOf } from './secrets.ts';
 
 /** One that takes longer has failed, ms. */
 const MOST_MS = 30 * 60_000;
-/** As the answer takes of a sentence, characters. */
+/** Longest sentence in an answer, characters. */
 const LONGEST = 500;
 
 const tooLate = () => new Failure('OVERLOADED', { says: 'it was not uploaded in time' });
@@ -18,12 +18,16 @@ const tooLate = () => new Failure('OVERLOADED', { says: 'it was not uploaded in 
 /** @returns how this attempt ended, where it has; undefined where it is to be made @throws Failure `BAD_REQUEST` where there is no output */
 export function endOf({ upload }: JobRecord, attempt: number): SubmissionAnswer | undefined {
   if (upload === undefined) return undefined;
-  // What is there stays there, whichever attempt brought it.
+  // An output that was uploaded stays, whichever attempt uploaded it.
   return upload.failed === undefined || upload.attempt >= attempt ? { upload } : undefined;
 }
 
 /** @throws Failure · what the store of jobs throws */
-export async function uploadOutput(deps: ApiDeps, record: JobRecord, question: UploadQuestion): Promise<SubmissionAnswer> {
+export async function uploadOutput(
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'service'>,
+  record: JobRecord,
+  question: UploadQuestion,
+): Promise<SubmissionAnswer> {
   const { output } = record;
   if (record.state !== 'done' || output === undefined)
     throw new Failure('BAD_REQUEST', { says: 'The job has no file to upload: a tool that returns text does not support an output.' });
@@ -33,14 +37,14 @@ export async function uploadOutput(deps: ApiDeps, record: JobRecord, question: U
   try {
     const { s3 } = secretsOf(deps, question);
     await untilAborted(deps, record.id, MOST_MS, tooLate, async (signal) =>
-      writeToBucket(deps, to, s3, await deps.objects.get(output.key), output.sizeBytes, signal),
+      writeToBucket(deps.files.privately, to, s3, await deps.files.objects.get(output.key), output.sizeBytes, signal),
     );
   } catch (error) {
-    if (deps.stopping.aborted) throw error;
+    if (deps.service.stopping.aborted) throw error;
     end = { ...end, failed: sentence(error) };
   }
   // It may have been cancelled meanwhile.
-  await updateRecord(deps.jobs, record.id, (stored) => (stored.state === 'done' ? { ...stored, upload: end } : undefined));
+  await updateRecord(deps.jobs.store, record.id, (stored) => (stored.state === 'done' ? { ...stored, upload: end } : undefined));
   return { upload: end };
 }
 

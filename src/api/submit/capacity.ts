@@ -10,35 +10,33 @@ import { poolsFor } from '../../pools/registry.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { SeenFile } from '../intake/receive.ts';
 
-type Deps = Pick<ApiDeps, 'pools' | 'room'>;
-
 /** @param pools any of which could take it; none where it will be refused for another reason @throws Failure `OVERLOADED` where all are full */
-export async function refuseFull({ room }: Deps, pools: readonly string[]): Promise<void> {
+export async function refuseFull({ jobs: { room } }: Pick<ApiDeps, 'jobs'>, pools: readonly string[]): Promise<void> {
   if (pools.length === 0) return;
   const full = await Promise.all(pools.map((pool) => room.isFull(pool)));
   if (full.every(Boolean)) throw new Failure('OVERLOADED', { details: { pool: pools[0] } });
 }
 
 /** By headers alone: a conversion may go to any pool. */
-export const poolsOfAll = ({ pools }: Deps): readonly string[] =>
+export const poolsOfAll = ({ catalogue: { pools } }: Pick<ApiDeps, 'catalogue'>): readonly string[] =>
   [...pools.values()].filter(({ paused, engines }) => !paused && engines.size > 0).map(({ name }) => name);
 
 /** By headers alone: all pools that can run the tool. */
-export const poolsOfTool = ({ pools, catalog }: Deps & Pick<ApiDeps, 'catalog'>, tool: Tool): readonly string[] =>
-  unique(toolchainsOf(catalog, tool).flatMap((toolchain) => poolsFor(pools, toolchain, [])));
+export const poolsOfTool = ({ catalogue: { pools, current } }: Pick<ApiDeps, 'catalogue'>, tool: Tool): readonly string[] =>
+  unique(toolchainsOf(current, tool).flatMap((toolchain) => poolsFor(pools, toolchain, [])));
 
 /** @returns a check of one file before it is stored; it throws Failure `OVERLOADED` */
-export function checkCapacity(deps: Deps & Pick<ApiDeps, 'catalog' | 'judge'>): (seen: SeenFile) => Promise<void> {
+export function checkCapacity(deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue'>): (seen: SeenFile) => Promise<void> {
   return async (seen) => {
     // Usually no pool is full: then the file need not be inspected.
-    const full = await Promise.all(poolsOfAll(deps).map((pool) => deps.room.isFull(pool)));
+    const full = await Promise.all(poolsOfAll(deps).map((pool) => deps.jobs.room.isFull(pool)));
     if (full.some(Boolean)) await refuseFull(deps, await poolsOfConversion(deps, seen));
   };
 }
 
 /** The pools that could take it; none where that is not known yet, or where it will be refused for another reason. */
 async function poolsOfConversion(
-  { pools, catalog, judge }: Deps & Pick<ApiDeps, 'catalog' | 'judge'>,
+  { files: { judge }, catalogue: { pools, current: catalog } }: Pick<ApiDeps, 'files' | 'catalogue'>,
   { fields, filename, sample, isWhole }: SeenFile,
 ): Promise<readonly string[]> {
   // A ZIP lists its content at its end.

@@ -21,11 +21,26 @@ import { applied, prefersStrict } from '../http/preferences.ts';
 import type { ReceivedFile } from '../intake/receive.ts';
 import { REFERENCE_FIELDS } from '../intake/references.ts';
 import { firstFile, refuseUnlessOne } from '../intake/refusals.ts';
-import type { Ids, JobPlan, Numbered, Sent, SubmitWork } from './stages.ts';
+import type { FilePart, Ids, JobPlan, SentFields, SubmitWork } from './stages.ts';
 import { targetsIn } from './targets.ts';
+import { WEBHOOK_FIELDS } from './webhook.ts';
 
 /** The fields of a conversion. */
-export const CONVERSION_FIELDS: readonly string[] = [...formOptionNames, 'to_format', 'from_format', 'file', ...REFERENCE_FIELDS];
+export const CONVERSION_FIELDS: readonly string[] = [
+  ...formOptionNames,
+  'to_format',
+  'from_format',
+  'file',
+  ...REFERENCE_FIELDS,
+  ...WEBHOOK_FIELDS,
+];
+
+/** What of the API judges a file and finds the record of its job; the command line has it, too. */
+export interface ValidationDeps {
+  readonly jobs: Pick<ApiDeps['jobs'], 'encryption' | 'clock'>;
+  readonly files: Pick<ApiDeps['files'], 'judge'>;
+  readonly catalogue: Pick<ApiDeps['catalogue'], 'current' | 'expected' | 'pools'>;
+}
 
 /** What a request asks for; the same for all its files. */
 export interface ConversionRequest {
@@ -55,41 +70,41 @@ const targetOf = ({ extension }: Pick<ConversionRequest, 'extension'>): JobRecor
 });
 
 /** One file to one format. */
-export function conversionWork(deps: ApiDeps, { id }: Ids): SubmitWork {
+export function conversionWork(deps: ValidationDeps, { id }: Ids): SubmitWork {
   return {
     check: checkConversion,
     plan: (brought) => [conversionPlan(deps, id, brought.files, checkConversion(brought))],
   };
 }
 
-function checkConversion(sent: Sent): ConversionRequest {
+function checkConversion(sent: SentFields): ConversionRequest {
   refuseUnlessOne({ count: 1, ...sent });
   return readRequestOptions(sent.fields, 'interactive');
 }
 
 /** @param files one, which is there or is to be fetched */
-export const conversionPlan = <F extends Numbered>(
-  deps: ApiDeps,
+export const conversionPlan = <F extends FilePart>(
+  deps: ValidationDeps,
   id: string,
   files: readonly F[],
   requestOptions: ConversionRequest,
 ): JobPlan<F> => ({
   id,
   files,
-  known: { lane: requestOptions.lane, target: targetOf(requestOptions) },
+  known: { lane: requestOptions.lane, target: targetOf(requestOptions), warnings: requestOptions.warnings },
   validate: async (received) => validateConversion(deps, id, firstFile(received), requestOptions),
 });
 
 /** @returns the record of the job, not stored yet @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME`, `OVERLOADED` */
 export async function validateConversion(
-  deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools' | 'encryption' | 'judge' | 'clock'>,
+  deps: ValidationDeps,
   id: string,
   { part, filename, sizeBytes, sample, declaredType }: ReceivedFile,
   { extension, from, options, lane, warnings }: ConversionRequest,
 ): Promise<JobRecord> {
-  const { encryption, judge, clock } = deps;
-  const source = await judge.sourceOf(sample, filename, from);
-  const { catalog, pools } = deps;
+  const { encryption, clock } = deps.jobs;
+  const source = await deps.files.judge.sourceOf(sample, filename, from);
+  const { current: catalog, pools } = deps.catalogue;
   const target = formatByExtension(extension);
   const given = askedOptions(options);
   const route = target === undefined ? undefined : catalog.route(source, target.id, given);
@@ -120,7 +135,7 @@ function readTarget(sent: string | undefined): string {
     throw refuse('One job has one target: send several to /api/v1/batch, which makes a job for each, as in to_format=png,webp.');
   const [, name] = /^\.?([A-Za-z0-9][A-Za-z0-9.]{0,15})$/.exec(sent) ?? [];
   const extension = name?.toLowerCase() ?? '';
-  // The contract's 2 to 5, and whatever longer name a format is known by.
+  // 2 to 5 characters, as the contract says, or a longer name of a known format.
   if (/^[a-z0-9]{2,5}$/.test(extension) || formatByExtension(extension) !== undefined) return extension;
   throw refuse(
     'The field "to_format" must be a file extension, as in "png": 2 to 5 ASCII letters and digits, or another name of a format.',

@@ -3,11 +3,11 @@ import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { IDEMPOTENCY_VERSION, type IdempotencyRecord } from '../../jobs/idempotency.ts';
 import { clientOf, countRead, reserveShare } from '../admission/admission.ts';
-import { NO_SHARE, REFUNDED_STATUSES, type ReservedShare } from '../admission/share.ts';
+import { NO_SHARE, type ReservedShare, refunding } from '../admission/share.ts';
 import type { ApiDeps } from '../deps.ts';
-import { statusOf } from '../http/problem.ts';
 import { owned } from '../intake/owned.ts';
 import type { Received } from '../intake/receive.ts';
+import { baseOf } from '../jobs/send.ts';
 import { refuseFull } from './capacity.ts';
 import type { Admitted, Idempotency } from './stages.ts';
 
@@ -17,21 +17,22 @@ import type { Admitted, Idempotency } from './stages.ts';
  * @throws Failure `BAD_REQUEST`, `OVERLOADED`, `RATE_LIMITED`, `BANNED`
  */
 export async function admitRequest(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'jobs' | 'limits' | 'service'>,
   request: FastifyRequest,
   jobs: readonly string[],
   pools: readonly string[],
   tool?: string,
 ): Promise<Admitted> {
   const key = keyOf(deps, request);
-  const earlier = key === undefined ? undefined : await deps.idempotency.get(key, deps.clock());
+  const earlier = key === undefined ? undefined : await deps.jobs.idempotency.get(key, deps.jobs.clock());
   if (earlier === undefined) await refuseFull(deps, pools);
   const share = earlier === undefined ? await reserveShare(deps, request, jobs, tool) : NO_SHARE;
   if (earlier !== undefined) await countRead(deps, request);
   return {
     client: clientOf(deps, request).key,
+    base: baseOf(request, deps),
     share,
-    isRefunded: (error) => REFUNDED_STATUSES.has(statusOf(error)),
+    refundAfter: refunding(share, request.log),
     idempotency: key === undefined ? WITHOUT_KEY : withKey(deps, request, share, key, earlier),
     log: request.log,
   };
@@ -39,7 +40,7 @@ export async function admitRequest(
 
 /** For a request without a key, and for protocols that have none. */
 export const WITHOUT_KEY: Idempotency = {
-  hasKey: false,
+  hasIdempotencyKey: false,
   isRepeated: false,
   resolve: async () => undefined,
   claim: async () => undefined,
@@ -47,13 +48,13 @@ export const WITHOUT_KEY: Idempotency = {
 };
 
 function withKey(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'jobs'>,
   request: FastifyRequest,
   share: ReservedShare,
   key: string,
   earlier: IdempotencyRecord | undefined,
 ): Idempotency {
-  const { idempotency, clock } = deps;
+  const { idempotency, clock } = deps.jobs;
   let claimed: IdempotencyRecord | undefined;
   /** The client has its share back: its work was done for the earlier request. */
   const createdBy = async ({ fingerprint, resourceId }: IdempotencyRecord, sent: Received): Promise<string> => {
@@ -62,7 +63,7 @@ function withKey(
     return resourceId;
   };
   return {
-    hasKey: true,
+    hasIdempotencyKey: true,
     isRepeated: earlier !== undefined,
     resolve: async (sent) => (earlier === undefined ? undefined : createdBy(earlier, sent)),
     async claim(resourceId, sent) {
@@ -83,7 +84,7 @@ function withKey(
 }
 
 /** @throws Failure `BAD_REQUEST` */
-function keyOf(deps: ApiDeps, request: FastifyRequest): string | undefined {
+function keyOf(deps: Pick<ApiDeps, 'jobs' | 'limits'>, request: FastifyRequest): string | undefined {
   const sent = request.headers['idempotency-key'];
   if (sent === undefined) return undefined;
   // Node joins two such headers with a comma and a space: they are refused.
@@ -92,11 +93,11 @@ function keyOf(deps: ApiDeps, request: FastifyRequest): string | undefined {
     const details = { header: 'Idempotency-Key', received: String(sent).slice(0, 128), allowed };
     throw new Failure('BAD_REQUEST', { says: `The header Idempotency-Key must have ${allowed}.`, details });
   }
-  return deps.encryption.hmac(`key\0${clientOf(deps, request).key}\0${sent}`);
+  return deps.jobs.encryption.hmac(`key\0${clientOf(deps, request).key}\0${sent}`);
 }
 
 /** A hash of the path, the fields, and the files' names and contents; neither the form's encoding nor the order of its fields counts. */
-function fingerprintOf({ encryption }: ApiDeps, request: FastifyRequest, { fields, files }: Received): string {
+function fingerprintOf({ jobs: { encryption } }: Pick<ApiDeps, 'jobs'>, request: FastifyRequest, { fields, files }: Received): string {
   const path = request.url.split('?')[0];
   const given = [...fields].sort(([a], [b]) => (a < b ? -1 : 1));
   const contents = files.map(({ filename, sha256 }) => [filename, sha256]);

@@ -1,22 +1,24 @@
 /** What differs between the callers of `submit`: how they admit, where the files come from, what is made of them, and how they answer. */
-import type { BatchRecord } from '../../jobs/batch.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { ReservedShare } from '../admission/share.ts';
 import type { Owned } from '../intake/owned.ts';
 import type { Received, ReceivedFile } from '../intake/receive.ts';
 import type { FileToFetch } from '../intake/references.ts';
 import type { Counted } from '../intake/refusals.ts';
-import type { CreatedJob } from './enqueue.ts';
+import type { FoundBatch, FoundJobs } from '../jobs/found.ts';
 import type { Fetches } from './fetches.ts';
 
 export interface SubmitRequest<T> {
   readonly ids: Ids;
+  readonly wait: ClientWait;
   /** Before anything is read. @throws Failure `BAD_REQUEST`, `OVERLOADED`, `RATE_LIMITED`, `BANNED` */
   readonly admit: () => Promise<Admitted>;
   /** Called for a client that was admitted: a wrong name of a tool counts, too. */
   readonly open: () => { readonly source: SubmitSource; readonly work: SubmitWork };
-  readonly answer: SubmitAnswer<T>;
+  /** With the jobs as they are when the client is to be answered. */
+  readonly answer: (submitted: SubmittedJobs) => T | Promise<T>;
 }
 
 /** The ids of what the request may create, chosen before it is read. */
@@ -25,35 +27,53 @@ export interface Ids {
   readonly id: string;
   /** Undefined where there is no batch: all files belong to one job. */
   readonly batch?: string;
-  readonly jobOf: (part: number) => string;
-  /** Where the file with this number is stored. */
-  readonly keyOf: (part: number) => string;
+  /** In a batch, one for each file that may come. */
+  readonly jobs: readonly string[];
 }
 
-export const oneJob = (id: string): Ids => ({ id, jobOf: () => id, keyOf: (part) => inputKey(id, part) });
+export const oneJob = (id: string): Ids => ({ id, jobs: [id] });
 
 /** @param jobs an id for each file that may come */
-export const oneBatch = (batch: string, jobs: readonly string[]): Ids => ({
-  id: batch,
-  batch,
-  jobOf: (part) => jobs[part] ?? '',
-  keyOf: (part) => inputKey(jobs[part] ?? '', part),
-});
+export const oneBatch = (batch: string, jobs: readonly string[]): Ids => ({ id: batch, batch, jobs });
+
+/** The job of the file with this number. */
+export const jobIdOf = ({ id, batch, jobs }: Ids, part: number): string => (batch === undefined ? id : (jobs[part] ?? ''));
+
+/** Where the file with this number is stored. */
+export const keyOf = (ids: Ids, part: number): string => inputKey(jobIdOf(ids, part), part);
+
+/** How long a client waits for its answer. */
+export interface ClientWait {
+  /** `nothing`: it is answered at once; `files`: when those that it names are fetched; `end`: when its jobs have ended. */
+  readonly for: 'nothing' | 'files' | 'end';
+  /** From when its jobs are recorded, ms. */
+  readonly ms: number;
+  /** Not beyond this, by `performance.now()`. */
+  readonly dueAt?: number;
+  /** The end of a job with a larger input is not waited for, bytes. */
+  readonly mostBytes?: number;
+  /** Aborted when the client hangs up. */
+  readonly gone: AbortSignal;
+  /** Called as the jobs end, with how many have. */
+  readonly onEnd?: (ended: number, all: number) => void;
+}
 
 export interface Admitted {
   /** The client's key, whose share of a pool its jobs count towards. */
   readonly client: string;
+  /** Start of the links that it is answered with; undefined where it came by no HTTP request. */
+  readonly base?: string;
   /** Reserved for the first job. */
   readonly share: ReservedShare;
-  /** Whether the share is refunded after this error. */
-  readonly isRefunded: (error: unknown) => boolean;
+  /** Refunds the share where no work was done before this error. Never throws. */
+  readonly refundAfter: (error: unknown) => Promise<void>;
   readonly idempotency: Idempotency;
-  readonly log: { readonly warn: (about: object, message: string) => void };
+  readonly log: Pick<Log, 'info'>;
 }
 
 /** How a request stands to its `Idempotency-Key`. At the end of the scope its claim on the key is removed, unless it is kept. */
 export interface Idempotency extends Owned {
-  readonly hasKey: boolean;
+  readonly hasIdempotencyKey: boolean;
   /** An earlier request had this key: admitted before, this one passed the limits. */
   readonly isRepeated: boolean;
   /** @returns the id of what the earlier request created @throws Failure `IDEMPOTENCY_MISMATCH` where it was another request */
@@ -80,95 +100,60 @@ export interface SubmitSource {
 }
 
 /** A request with its files, which are there or are to be fetched. */
-interface Brought<F extends Numbered> extends Counted {
+interface SuppliedFiles<F extends FilePart> extends Counted {
   readonly files: readonly F[];
 }
 
-export interface Numbered {
+export interface FilePart {
   /** Its number in the request, which it is stored by. */
   readonly part: number;
 }
 
 /** Files that jobs fetch: their client may have its answer before they are there. */
-export interface ToFetch extends Brought<FileToFetch> {
+export interface ToFetch extends SuppliedFiles<FileToFetch> {
   readonly fetches: Fetches;
-  /** @param left called when the client hangs up @returns what the work returns; undefined where the client is to be answered before */
-  readonly beforeAnswer: <T>(work: Promise<T>, left: () => void) => Promise<T | undefined>;
 }
 
 /** A request before its files are there; their number, where it is known. */
-export type Sent = Pick<Counted, 'fields'> & Partial<Counted>;
+export type SentFields = Pick<Counted, 'fields'> & Partial<Counted>;
 
 /** What is made of the files. */
 export interface SubmitWork {
   /** Validates what needs no file: the fields, and how many files there are where that is known. @throws Failure */
-  readonly check: (sent: Sent) => void;
+  readonly check: (sent: SentFields) => void;
   /** @returns the jobs that the files become, whether they are there or not @throws Failure as `check` */
-  readonly plan: <F extends Numbered>(brought: Brought<F>) => readonly JobPlan<F>[];
+  readonly plan: <F extends FilePart>(brought: SuppliedFiles<F>) => readonly JobPlan<F>[];
 }
 
 /** One job, before its files are looked at. */
-export interface JobPlan<F extends Numbered> {
+export interface JobPlan<F extends FilePart> {
   readonly id: string;
   readonly files: readonly F[];
-  /** What its record has while its files are fetched. */
-  readonly known: Pick<JobRecord, 'lane' | 'target'> & Partial<Pick<JobRecord, 'tool'>>;
+  /** What is known of its record before. */
+  readonly known: Pick<JobRecord, 'lane' | 'target'> & Partial<Pick<JobRecord, 'tool' | 'warnings' | 'webhook'>>;
+  /** How many jobs it counts as: a recipe counts each of its conversions. Unset: one. */
+  readonly cost?: number;
+  /** Slugs of tools whose own limits it counts in, beyond what the request was admitted with. */
+  readonly tools?: readonly string[];
+  /** A file that is refused fails the job alone, and not the request. A fetched file always does. */
+  readonly failsAlone?: boolean;
   /** The record that these files result in, not stored yet. @throws Failure */
   readonly validate: (files: readonly ReceivedFile[]) => Promise<JobRecord>;
-  /**
-   * The record of a failed job, for files that are there, where this error fails the job alone. A fetched file always does.
-   * @throws the error, where it refuses the request, as every error does without this
-   */
-  readonly refused?: (files: readonly ReceivedFile[], error: unknown) => Promise<JobRecord>;
-}
-
-/** The jobs of a request on their way to a queue. */
-export interface PlannedJobs {
-  readonly ids: readonly string[];
-  /** @returns the records, not stored yet; of a job whose files are to be fetched, what is known before @throws Failure */
-  readonly validate: () => Promise<readonly JobRecord[]>;
-  /** @returns the jobs that are queued, or will be when their files are fetched @throws Failure; unless `keep` was called, the jobs are to be undone */
-  readonly enqueue: (created: CreatedForClient) => Promise<readonly JobRecord[]>;
-}
-
-export interface CreatedForClient {
-  readonly jobs: readonly CreatedJob[];
-  /** The client's key, whose share of a pool the jobs count towards. */
-  readonly client: string;
-  /** The client has a key by which it finds the jobs again. */
-  readonly mayReturn: boolean;
-  /** From here on the jobs stay, whatever becomes of the request. */
-  readonly keep: () => void;
-  /** Reads the jobs again. */
-  readonly find: () => Promise<FoundJobs>;
-}
-
-/** What there is: of one job its record, of a batch those of all its jobs. */
-export interface FoundJobs {
-  readonly records: readonly JobRecord[];
-  readonly batch?: BatchRecord;
 }
 
 export interface SubmittedJobs extends FoundJobs {
-  /** The client has a key by which it finds the job again. */
-  readonly mayReturn: boolean;
   /** An earlier request with the same key created them. */
   readonly isReplayed: boolean;
-  /** How much of its wait is over, ms. */
-  readonly waitedMs: number;
-}
-
-export interface SubmitAnswer<T> {
-  /** What an earlier request under the same key created. @throws Failure `JOB_EXPIRED`; `OVERLOADED` where that request has just taken it back */
-  readonly find: (id: string) => Promise<FoundJobs>;
-  readonly log: (submitted: SubmittedJobs) => void;
-  /** @returns the jobs as they are when the client is to be answered */
-  readonly wait: (submitted: SubmittedJobs) => Promise<SubmittedJobs>;
-  readonly respond: (submitted: SubmittedJobs) => T | Promise<T>;
 }
 
 /** The only record of a request that creates one job. */
 export function onlyRecord({ records: [record] }: FoundJobs): JobRecord {
   if (record === undefined) throw new Error('a request for one job has no record');
   return record;
+}
+
+/** A batch with the records of its jobs. */
+export function wholeBatch({ batch, records }: FoundJobs): FoundBatch {
+  if (batch === undefined) throw new Error('a request for a batch has none');
+  return { batch, records };
 }

@@ -4,7 +4,7 @@ import { type ObjectStore, TooLarge } from '../../objects/store.ts';
 import type { ApiDeps } from '../deps.ts';
 import { removeAfterFailure } from '../intake/inputs.ts';
 import type { Received, ReceivedFile } from '../intake/receive.ts';
-import type { Ids, Numbered, SubmitSource } from './stages.ts';
+import { type FilePart, type Ids, keyOf, type SubmitSource } from './stages.ts';
 
 /** More names than any batch may have jobs: the others are cut off, and the request is refused for their number. */
 const MOST_TARGETS = 100;
@@ -17,7 +17,7 @@ export function targetsIn(sent: string | undefined): readonly string[] {
 }
 
 /** The source, whose files come once for each target: those of the first file are first. */
-export function forEachTarget(deps: Pick<ApiDeps, 'objects' | 'settings'>, ids: Ids, source: SubmitSource): SubmitSource {
+export function forEachTarget(deps: Pick<ApiDeps, 'files' | 'service'>, ids: Ids, source: SubmitSource): SubmitSource {
   return {
     receive: source.receive,
     async bring(sent, check) {
@@ -34,26 +34,26 @@ export function forEachTarget(deps: Pick<ApiDeps, 'objects' | 'settings'>, ids: 
 }
 
 /** @returns each file with the parts that its copies get: its own first, then parts that no file has */
-function repeated<F extends Numbered>(files: readonly F[], times: number): { readonly file: F; readonly part: number }[] {
+function repeated<F extends FilePart>(files: readonly F[], times: number): { readonly file: F; readonly part: number }[] {
   let next = Math.max(...files.map(({ part }) => part)) + 1;
   return files.flatMap((file) => Array.from({ length: times }, (_, at) => ({ file, part: at === 0 ? file.part : next++ })));
 }
 
 /** @throws Failure; then no copy is left */
 async function copied(
-  { objects, settings }: Pick<ApiDeps, 'objects' | 'settings'>,
-  { keyOf }: Ids,
-  files: Received['files'],
+  { files: { objects }, service: { settings } }: Pick<ApiDeps, 'files' | 'service'>,
+  ids: Ids,
+  received: Received['files'],
   times: number,
 ): Promise<readonly ReceivedFile[]> {
-  const all = repeated(files, times);
+  const all = repeated(received, times);
   const copies = all.filter(({ file, part }) => part !== file.part);
   try {
-    for (const { file, part } of copies) await copy(objects, keyOf(file.part), keyOf(part), settings.maxFileBytes);
+    for (const { file, part } of copies) await copy(objects, keyOf(ids, file.part), keyOf(ids, part), settings.maxFileBytes);
   } catch (error) {
     await removeAfterFailure(
       objects,
-      copies.map(({ part }) => keyOf(part)),
+      copies.map(({ part }) => keyOf(ids, part)),
     );
     throw error instanceof TooLarge ? fileTooLarge(settings.maxFileBytes, error.receivedBytes) : error;
   }

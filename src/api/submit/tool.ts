@@ -1,4 +1,4 @@
-/** From received files to the record of a tool's job: the tool takes each file's format, and its fields are read. */
+/** From received files to the record of a tool's job: whether the tool accepts their formats, and what its fields say. */
 import { formatOf } from '../../catalog/formats.ts';
 import { cleanName } from '../../catalog/names.ts';
 import { type OptionName, optionsAsJson } from '../../catalog/options/options.ts';
@@ -10,16 +10,16 @@ import { newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { choosePool } from '../../pools/registry.ts';
 import { startingOr } from '../admission/starting.ts';
-import type { ApiDeps } from '../deps.ts';
 import type { Received, ReceivedFile } from '../intake/receive.ts';
 import { type Counted, noFile, severalFiles } from '../intake/refusals.ts';
-import { unknownFields } from './conversion.ts';
-import type { Ids, Sent, SubmitWork } from './stages.ts';
+import { unknownFields, type ValidationDeps } from './conversion.ts';
+import type { Ids, SentFields, SubmitWork } from './stages.ts';
+import { WEBHOOK_FIELDS } from './webhook.ts';
 
 /** One tool on one file or several. */
-export function toolWork(deps: ApiDeps, { id }: Ids, tool: Tool): SubmitWork {
+export function toolWork(deps: ValidationDeps, { id }: Ids, tool: Tool): SubmitWork {
   const { slug } = tool;
-  const check = (sent: Sent): void => {
+  const check = (sent: SentFields): void => {
     refuseCount(tool, { count: tool.files.min, ...sent });
     readInput(tool, sent.fields);
   };
@@ -36,12 +36,13 @@ export function toolWork(deps: ApiDeps, { id }: Ids, tool: Tool): SubmitWork {
 
 /** @returns the record of the job, not stored yet @throws Failure `NO_FILE`, `BATCH_TOO_LARGE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `UNSUPPORTED_MIME`, `INVALID_OPTION`, `NOT_IMPLEMENTED`, `OVERLOADED` */
 export async function validateTool(
-  deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools' | 'encryption' | 'judge' | 'clock'>,
+  deps: ValidationDeps,
   id: string,
   tool: Tool,
   { fields, files }: Pick<Received, 'fields' | 'files'>,
 ): Promise<JobRecord> {
-  const { encryption, judge, clock } = deps;
+  const { encryption, clock } = deps.jobs;
+  const { judge } = deps.files;
   refuseCount(tool, { fields, count: files.length });
   refuseSizes(tool, files);
   const formats: string[] = [];
@@ -68,7 +69,12 @@ export async function validateTool(
 }
 
 /** The names of all fields that have a meaning for a tool. */
-export const fieldsOf = ({ input, aliases = {} }: Tool): readonly string[] => [...Object.keys(input.shape), ...Object.keys(aliases), 'url'];
+export const fieldsOf = ({ input, aliases = {} }: Tool): readonly string[] => [
+  ...Object.keys(input.shape),
+  ...Object.keys(aliases),
+  'url',
+  ...WEBHOOK_FIELDS,
+];
 
 function refuseCount({ files: { min, max, fields }, slug }: Tool, sent: Counted): void {
   const { count } = sent;
@@ -105,8 +111,8 @@ function accepted({ accepts, slug }: Tool, format: string): string {
 }
 
 /** @throws Failure `INVALID_OPTION` for a model that is not here */
-function methodOf(deps: Pick<ApiDeps, 'catalog' | 'expected'>, work: ByPlan, input: Input): Method {
-  const { catalog } = deps;
+function methodOf(deps: Pick<ValidationDeps, 'catalogue'>, work: ByPlan, input: Input): Method {
+  const catalog = deps.catalogue.current;
   const found = catalog.method(work, input);
   if (found !== undefined) return found;
   const { model } = input;
@@ -116,8 +122,8 @@ function methodOf(deps: Pick<ApiDeps, 'catalog' | 'expected'>, work: ByPlan, inp
 }
 
 /** The pool, its lane, the engine's options and the target format. */
-function routeOf(deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools'>, tool: Tool, formats: readonly string[], input: Input) {
-  const { catalog, pools } = deps;
+function routeOf(deps: Pick<ValidationDeps, 'catalogue'>, tool: Tool, formats: readonly string[], input: Input) {
+  const { current: catalog, pools } = deps.catalogue;
   const { work } = tool;
   const [source = ''] = formats;
   if ('methods' in work) {

@@ -9,7 +9,7 @@ import type { ApiDeps } from '../deps.ts';
  * @throws Failure `JOB_EXPIRED`, `OVERLOADED` · what `late` makes · what the work throws before any of them
  */
 export async function untilAborted<T>(
-  { signals, stopping }: Pick<ApiDeps, 'signals' | 'stopping'>,
+  { jobs: { signals }, service: { stopping } }: Pick<ApiDeps, 'jobs' | 'service'>,
   id: string,
   ms: number,
   late: () => Error,

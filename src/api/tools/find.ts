@@ -2,12 +2,11 @@
 import { isForModel } from '../../catalog/listed-tool.ts';
 import type { Tool } from '../../catalog/tool.ts';
 import { Failure } from '../../errors.ts';
-import { startingOr } from '../admission/starting.ts';
-import type { ApiDeps } from '../deps.ts';
+import { type CatalogueDeps, startingOr } from '../admission/starting.ts';
 
 /** @throws Failure `NOT_FOUND`, `NOT_IMPLEMENTED`, `OVERLOADED` */
-export function findTool(deps: Pick<ApiDeps, 'catalog' | 'expected'>, slug: string): Tool {
-  const { tools, absent } = deps.catalog;
+export function findTool(deps: CatalogueDeps, slug: string): Tool {
+  const { tools, absent } = deps.catalogue.current;
   const tool = tools.get(slug);
   if (tool !== undefined) return tool;
   const reason = absent.get(slug)?.reason;

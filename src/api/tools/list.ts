@@ -26,7 +26,7 @@ export function describeTools(catalog: Known, limits?: ToolLimits): readonly Too
   return limits === undefined ? list : list.map((entry) => ({ ...entry, limits: limitsOf(entry.slug, limits) }));
 }
 
-/** What its file says of it holds all the same, where it has one that only lacks an engine. */
+/** A tool whose engine is not installed is described by its file all the same. */
 const absentOf = (catalog: Known): ToolEntry[] =>
   [...catalog.absent.values()].map(({ slug, summary, family, reason }) => {
     const tool = toolNamed(slug);
@@ -59,6 +59,7 @@ function describe(catalog: Known, tool: Tool): ToolEntry {
     available: true,
     ...(engines.length === 0 ? {} : { engine: usual.join(' or ') }),
     engines,
+    ...(tool.widget === undefined ? {} : { widget: tool.widget }),
     accepts: [...accepts],
     files: {
       field: files.fields[0] ?? 'file',
@@ -73,7 +74,7 @@ function describe(catalog: Known, tool: Tool): ToolEntry {
       schema: {
         ...(describedSchema(name, schema, tool) as Record<string, unknown>),
         // What is installed decides it.
-        ...(name === 'model' && engines.length > 0 ? { enum: engines, default: engines[0] } : {}),
+        ...(name === 'model' && 'methods' in tool.work && engines.length > 0 ? { enum: engines, default: engines[0] } : {}),
       },
     })),
   };

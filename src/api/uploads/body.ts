@@ -11,7 +11,7 @@ export interface UploadBody {
   readonly chunks: AsyncGenerator<Uint8Array>;
   /** Why reading was aborted, if it was. */
   readonly refused: () => Failure | undefined;
-  /** Ends the reading, wherever it is. */
+  /** Ends the reading, however far it is. */
   readonly stop: () => void;
 }
 

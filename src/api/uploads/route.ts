@@ -27,8 +27,8 @@ export const tusAbilities = (maxFileBytes: number): Readonly<Record<string, stri
 
 type UploadRequest = FastifyRequest<{ Params: { id?: string } }>;
 
-export function uploadRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  const tus = tusOver(deps.uploads, deps.settings.maxFileBytes, deps.newId);
+export function uploadRoutes(app: FastifyInstance, deps: Pick<ApiDeps, 'files' | 'limits' | 'service'>): void {
+  const tus = tusOver(deps.files.uploads, deps.service.settings.maxFileBytes, deps.service.newId);
   const overTus = (request: UploadRequest, reply: FastifyReply) => speakTus(deps, tus, request, reply);
 
   app.post(UPLOADS_PATH, (request: UploadRequest, reply) =>
@@ -38,15 +38,20 @@ export function uploadRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.route({ method: ['HEAD', 'PATCH', 'POST'], url: `${UPLOADS_PATH}/:id`, handler: overTus });
   app.delete(`${UPLOADS_PATH}/:id`, async (request: UploadRequest, reply) => {
     if (request.headers['tus-resumable'] !== undefined) return overTus(request, reply);
-    const { id } = await deps.uploads.find(request.params.id ?? '');
-    await deps.uploads.remove(id);
+    const { id } = await deps.files.uploads.find(request.params.id ?? '');
+    await deps.files.uploads.remove(id);
     return reply.code(204).send();
   });
 }
 
 /** A whole file in one request. */
-async function receiveForm(deps: ApiDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { uploads, objects, settings, newId } = deps;
+async function receiveForm(
+  deps: Pick<ApiDeps, 'files' | 'limits' | 'service'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { uploads, objects } = deps.files;
+  const { settings, newId } = deps.service;
   const { maxFileBytes: maxBytes } = settings;
   refuseWhenFull(deps);
   const id = `upl_${newId()}`;
@@ -70,8 +75,14 @@ async function receiveForm(deps: ApiDeps, request: FastifyRequest, reply: Fastif
   }
 }
 
-async function speakTus(deps: ApiDeps, tus: Tus, request: UploadRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { uploads, settings } = deps;
+async function speakTus(
+  deps: Pick<ApiDeps, 'files' | 'limits' | 'service'>,
+  tus: Tus,
+  request: UploadRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { uploads } = deps.files;
+  const { settings } = deps.service;
   const { raw, headers } = request;
   const { id } = request.params;
   reply.header('tus-resumable', TUS_VERSION).header('tus-version', TUS_VERSION);
@@ -107,7 +118,12 @@ async function speakTus(deps: ApiDeps, tus: Tus, request: UploadRequest, reply: 
   return reply.code(answer.status).send();
 }
 
-function sendCreated(deps: ApiDeps, request: FastifyRequest, reply: FastifyReply, record: UploadRecord): FastifyReply {
+function sendCreated(
+  deps: Pick<ApiDeps, 'files' | 'limits' | 'service'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  record: UploadRecord,
+): FastifyReply {
   const self = `${baseOf(request, deps)}${UPLOADS_PATH}/${record.id}`;
   const data = {
     upload_id: record.id,
@@ -139,13 +155,17 @@ function checkType(sent: string | undefined): void {
 }
 
 /** A refusal by the library itself. */
-async function detailsOf(deps: ApiDeps, request: UploadRequest, { status }: TusAnswer): Promise<Readonly<Record<string, unknown>>> {
+async function detailsOf(
+  deps: Pick<ApiDeps, 'files' | 'limits' | 'service'>,
+  request: UploadRequest,
+  { status }: TusAnswer,
+): Promise<Readonly<Record<string, unknown>>> {
   const { headers, params } = request;
-  const record = params.id === undefined ? undefined : await deps.uploads.find(params.id).catch(() => undefined);
+  const record = params.id === undefined ? undefined : await deps.files.uploads.find(params.id).catch(() => undefined);
   if (status === 413) {
     const offset = record === undefined ? 0 : receivedBytes(record);
     const received = record === undefined ? Number(headers['upload-length']) : offset + Number(headers['content-length'] ?? 0);
-    return fileTooLarge(record?.sizeBytes ?? deps.settings.maxFileBytes, received).details;
+    return fileTooLarge(record?.sizeBytes ?? deps.service.settings.maxFileBytes, received).details;
   }
   return {
     ...(params.id === undefined ? {} : { upload_id: params.id }),
@@ -153,19 +173,19 @@ async function detailsOf(deps: ApiDeps, request: UploadRequest, { status }: TusA
   };
 }
 
-/** The client has as many uploads as it may have at a time: refused like every other limit. */
+/** The limits of uploads that a client may keep at a time; a refusal reads like that of any other limit. */
 const TIERS = {
   uploads: { tier: 'uploads', says: (limit: number) => `At most ${limit} uploads may be kept at once` },
   bytes: { tier: 'upload_bytes', says: (limit: number) => `Uploads may have at most ${limit} bytes in total` },
 } as const;
 
 /** @param error anything thrown @returns it, or a failure that names the limit and when there is room again */
-async function beyondBounds({ limits, clock }: Pick<ApiDeps, 'limits' | 'clock'>, client: Client, error: unknown): Promise<unknown> {
+async function beyondBounds({ limits }: Pick<ApiDeps, 'limits'>, client: Client, error: unknown): Promise<unknown> {
   if (!(error instanceof Exceeded)) return error;
   const { bound, limit, freeAt = 0 } = error;
   const { tier, says } = TIERS[bound];
   const { rejectionsLastHour } = await limits.limiter.usage(client);
-  const seconds = Math.max(1, Math.ceil((freeAt - clock()) / 1000));
+  const seconds = Math.max(1, Math.ceil((freeAt - limits.clock()) / 1000));
   return new Failure('RATE_LIMITED', {
     says: `${says(limit)}: delete one that is not needed, or try again in ${seconds} s.`,
     details: { tier, limit, reset_seconds: seconds, rejections_last_hour: rejectionsLastHour },

@@ -22,7 +22,7 @@ const DELAY_ROUNDS_MS = 5;
 type PictureProperty = FidelityProperty<PictureHeader, Options>;
 
 const stripped = ({ strip_metadata: strip }: Options): boolean => strip === true;
-/** Something that is there or not. */
+/** A property that a picture has or lacks. */
 const presence = (
   name: string,
   has: (header: PictureHeader) => boolean,
@@ -30,14 +30,20 @@ const presence = (
   asked: PictureProperty['asked'] = stripped,
 ): PictureProperty => ({ name, show: (header) => (has(header) ? 'present' : undefined), asked, fits });
 
-export const pictureProperties: readonly PictureProperty[] = [
+const ofOnePicture: readonly PictureProperty[] = [
   {
     name: 'size',
     show: ({ width, height }) => `${width} × ${height} px`,
-    asked: (wish) =>
-      [wish.img_resize_w, wish.img_resize_h, wish.img_crop_w, wish.img_crop_h, wish.img_crop_x, wish.img_crop_y, wish.fit].some(
-        (value) => value !== undefined,
-      ) || ['90', '270'].includes(wish.img_rotate ?? ''),
+    asked: (options) =>
+      [
+        options.img_resize_w,
+        options.img_resize_h,
+        options.img_crop_w,
+        options.img_crop_h,
+        options.img_crop_x,
+        options.img_crop_y,
+        options.fit,
+      ].some((value) => value !== undefined) || ['90', '270'].includes(options.img_rotate ?? ''),
     fits: () => true,
   },
   {
@@ -97,7 +103,7 @@ export const pictureProperties: readonly PictureProperty[] = [
     'profile',
     ({ profile }) => profile,
     (format) => format !== 'gif',
-    (wish, source) => stripped(wish) || (wish.grayscale === true && source.colours !== 'grey'),
+    (options, source) => stripped(options) || (options.grayscale === true && source.colours !== 'grey'),
   ),
   presence(
     'exif',
@@ -107,7 +113,8 @@ export const pictureProperties: readonly PictureProperty[] = [
   presence(
     'xmp',
     ({ xmp }) => xmp,
-    (format) => WITH_EXIF.has(format),
+    // It announces the gain map, which no result has.
+    (format, { gainMap }) => WITH_EXIF.has(format) && !gainMap,
   ),
   presence(
     'iptc',
@@ -120,3 +127,10 @@ export const pictureProperties: readonly PictureProperty[] = [
     () => false,
   ),
 ];
+
+/** A header tells of the first page or frame: the result may be of another one, where the request chooses. */
+export const pictureProperties: readonly PictureProperty[] = ofOnePicture.map((property) => ({
+  ...property,
+  asked: (options, source, result) =>
+    (options.pages !== undefined && source.frames > 1) || property.asked?.(options, source, result) === true,
+}));

@@ -1,11 +1,17 @@
 /** What a recording, sound or film, has that its result should have too, and which formats can contain it. */
+
+import { isToneMapped, isTransparent } from '../engines/media/ffmpeg/colours.ts';
 import { AUDIO, VIDEO } from '../engines/media/ffmpeg/containers.ts';
 import { AUDIO_ENCODERS, type AudioEncoder } from '../engines/media/ffmpeg/encoders.ts';
 import { type AudioStream, type MediaFacts, shownSize, type VideoStream } from '../engines/media/ffmpeg/streams.ts';
 import type { Options } from '../options/options.ts';
 import type { FidelityProperty } from './fidelity.ts';
 
-type RecordingProperty = FidelityProperty<MediaFacts, Options>;
+export interface RecordingSide extends MediaFacts {
+  /** The one of its sound that was asked for, from 1 on. */
+  readonly track?: number | undefined;
+}
+type RecordingProperty = FidelityProperty<RecordingSide, Options>;
 
 /** Encoders pad the end to whole frames, and files state their length in whole packets: seconds, and a share of the length. */
 const LENGTH_ROUNDS = { seconds: 0.25, share: 0.005 };
@@ -17,7 +23,7 @@ const TITLED = new Set('mp3 wav flac ogg opus m4a m4b aiff wma mka caf wv tta mp
 /** Formats with room for chapters. */
 const WITH_CHAPTERS = new Set('mp3 ogg opus flac m4a m4b mka mp4 m4v mov mkv webm wma wmv'.split(' '));
 
-const soundOf = ({ audio }: MediaFacts): AudioStream | undefined => audio[0];
+const soundOf = ({ audio, track = 1 }: RecordingSide): AudioStream | undefined => audio[track - 1];
 const filmOf = ({ video }: MediaFacts): VideoStream | undefined => video[0];
 const encoderOf = (format: string): AudioEncoder | undefined => {
   const id = AUDIO[format]?.encode ?? VIDEO[format]?.sound;
@@ -32,7 +38,8 @@ const length: RecordingProperty = {
   same: (source, result) =>
     result.duration !== undefined && near(source.duration ?? 0, result.duration, LENGTH_ROUNDS.share, LENGTH_ROUNDS.seconds),
   asked: ({ start_time: start, end_time: end }) => start !== undefined || end !== undefined,
-  unsure: (_, result) => result.duration === undefined,
+  // A file that was cut is not as long as it says.
+  unsure: (source, result) => result.duration === undefined || source.cutOff === true,
   fits: () => true,
 };
 
@@ -55,7 +62,7 @@ const cover: RecordingProperty = {
   name: 'cover',
   show: ({ covers }) => (covers.length === 0 ? undefined : 'present'),
   asked: ({ strip_metadata: strip }) => strip === true,
-  fits: (format) => AUDIO[format]?.cover === true || VIDEO[format]?.cover === true,
+  fits: (format) => AUDIO[format]?.cover !== undefined || VIDEO[format]?.cover === true,
 };
 
 const soundProperties: readonly RecordingProperty[] = [
@@ -97,26 +104,40 @@ const filmProperties: readonly RecordingProperty[] = [
     show: (facts) => framesASecond(filmOf(facts)),
     same: (source, result) => near(filmOf(source)?.fps ?? 0, filmOf(result)?.fps ?? 0, RATE_ROUNDS),
     asked: ({ video_fps: fps }) => fps !== undefined,
+    // FFprobe computes the rate from the length, and a file that was cut has lost its length.
+    unsure: (source) => source.cutOff === true,
     fits: (format) => VIDEO[format]?.rates === undefined,
   },
   {
     name: 'transfer',
     show: (facts) => filmOf(facts)?.transfer,
-    fits: () => true,
+    asked: ({ tone_map: curve }) => curve !== undefined && curve !== 'auto',
+    fits: (format, source) => keepsRange(filmOf(source), format),
   },
   {
     name: 'interlacing',
     show: (facts) => (filmOf(facts)?.interlaced ? 'interlaced' : undefined),
-    fits: () => true,
+    // Screens show whole frames: what is encoded is made of them.
+    fits: () => false,
+  },
+  {
+    name: 'alpha',
+    show: (facts) => {
+      const film = filmOf(facts);
+      return film !== undefined && isTransparent(film) ? 'transparent' : undefined;
+    },
+    fits: (format) => TRANSPARENT_FILM.has(format),
   },
   {
     name: 'sound_tracks',
     show: ({ audio }) => (audio.length === 0 ? undefined : `${audio.length}`),
+    asked: ({ audio_track: one, track }) => one !== undefined || track !== undefined,
     fits: (format, { audio }) => VIDEO[format]?.silent !== true && (audio.length === 1 || VIDEO[format]?.many === true),
   },
   {
     name: 'subtitles',
     show: ({ subtitles }) => (subtitles.length === 0 ? undefined : `${subtitles.length}`),
+    asked: ({ burn_subtitles: track }) => track !== undefined,
     fits: (format) => VIDEO[format]?.subtitles !== undefined,
   },
 ];
@@ -125,6 +146,12 @@ const filmProperties: readonly RecordingProperty[] = [
 export const soundReceipt: readonly RecordingProperty[] = [length, ...soundProperties, tags, chapters, cover];
 export const filmReceipt: readonly RecordingProperty[] = [length, ...filmProperties, ...soundProperties, tags, chapters, cover];
 
+/** Formats that keep transparency, of the codecs that have it. */
+const TRANSPARENT_FILM = new Set(['webm', 'mkv', 'mov', 'nut']);
+function keepsRange(stream: VideoStream | undefined, format: string): boolean {
+  const first = VIDEO[format]?.encoders[0];
+  return stream !== undefined && first !== undefined && !isToneMapped(stream, {}, format, first);
+}
 const rateOf = (stream: AudioStream | undefined) => stream && `${stream.rate} Hz`;
 const channelsOf = (stream: AudioStream | undefined) => stream && `${stream.channels}`;
 /** Only of codecs that keep every bit. */

@@ -15,15 +15,15 @@ const LOOKED_AT = 4096;
 /** Characters that a decoder is called with, which pass as arguments. */
 const AT_ONCE = 8192;
 
-/** What no text has: controls but for those of lines, tabs and terminals, what is for private use, halves of pairs, and what Unicode has not assigned. */
+/** Characters that no text has: controls other than line ends, tabs and terminals' escapes, private use, unpaired surrogates, and unassigned ones. */
 const STRANGE = /[\p{Cn}\p{Co}\p{Cs}\ufffd\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]/u;
-/** What one byte could say: in the wrong order, none of it is. */
+/** Characters that one byte can hold, in Latin-1; UTF-16 that is read in the wrong byte order has none of them. */
 const NARROW = /[\t-\r\x1b -~\xa0-\xff]/g;
 const LATIN = /[\p{Script=Latin}\p{Nd}]/gu;
 const WORDS = /[\p{L}\p{M}\p{Nd}]/gu;
-/** What stands between words, and ends lines; of spaces the usual one, as that of UTF-16 in the wrong order is U+2000. */
+/** What separates words and ends lines. Only the usual space: U+2000 is that space in UTF-16 of the wrong byte order. */
 const BETWEEN = /[ \t\r\n,.;:!?\u3001\u3002\uff0c]/;
-/** Letters that are written together; bytes in the wrong order are letters of many scripts. */
+/** Scripts that one text mixes; UTF-16 of the wrong byte order reads as letters of many scripts. */
 const SCRIPTS: readonly RegExp[] = [
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\u30fc]/gu,
   /[\p{Script=Hangul}\p{Script=Han}]/gu,

@@ -21,15 +21,15 @@ export interface Edits {
   /** Standard deviation of a Gaussian, px, as in CSS (Filter Effects 1, blur()). */
   readonly blur?: number | undefined;
   readonly watermark?: Watermark | undefined;
-  /** How to fit a picture of another shape if both sides are given; unset: stretched. */
-  readonly fit?: 'cover' | 'contain' | undefined;
   /** 0 to 100: as few bytes as this quality needs, also in formats that are otherwise lossless. */
   readonly compress?: number | undefined;
+  /** What reads the text of a picture; unset: the best that is installed for the language. */
+  readonly recogniser?: 'tesseract' | 'ppocr-v4' | undefined;
 }
 
-export const editNames = ['grayscale', 'blur', 'watermark', 'fit', 'compress'] as const satisfies readonly (keyof Edits)[];
+export const editNames = ['grayscale', 'blur', 'watermark', 'compress', 'recogniser'] as const satisfies readonly (keyof Edits)[];
 /** The edits that every format supports. */
-export const SHOWN = ['grayscale', 'blur', 'watermark', 'fit'] as const satisfies readonly (keyof Edits)[];
+export const SHOWN = ['grayscale', 'blur', 'watermark'] as const satisfies readonly (keyof Edits)[];
 
 /** What is wrong with a crop along one axis. @param has px of the picture there @param from where it begins @param length undefined: to the picture's end */
 export function cropMisfit(axis: 'x' | 'y', has: number, from: number, length: number | undefined): OptionMisfit | undefined {

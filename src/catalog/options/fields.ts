@@ -12,6 +12,13 @@ export const integer = (min: number, max: number, unit: string) =>
     .transform(Number)
     .pipe(z.number().int().min(min).max(max))
     .describe(`integer, ${min} to ${max}${unit}`);
+/** With up to two decimals. */
+export const decimal = (min: number, max: number, unit: string) =>
+  textField
+    .regex(/^-?\d{1,3}(\.\d{1,2})?$/)
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
+    .describe(`number, ${min} to ${max}${unit}`);
 export const oneOf = <const T extends readonly string[]>(values: T) =>
   textField
     .toLowerCase()
@@ -49,9 +56,11 @@ export function wordsOf(schema: z.ZodType | undefined): string {
 export interface OptionText {
   /** What it does, in a sentence or two. */
   readonly means: string;
-  /** What holds where it is not sent, if that is one value. */
+  /** The same for models, which read all texts with every request; unset: `means`. */
+  readonly brief?: string;
+  /** The default, if it is one fixed value. */
   readonly preset?: string | number | boolean;
-  /** Sent with its default, it asks for something all the same. */
+  /** To send its default is not the same as not to send it. */
   readonly asks?: true;
   /** Where it has an effect: of several targets or sources. */
   readonly where?: string;

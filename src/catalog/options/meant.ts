@@ -12,6 +12,9 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   img_quality: ['quality', 'jpeg_quality'],
   quality: ['img_quality'],
   audio_bitrate: ['bitrate'],
+  loudness: ['lufs', 'normalize', 'normalise', 'loudnorm', 'volume'],
+  burn_subtitles: ['subtitles', 'burn', 'hardsub'],
+  fit: ['resize_mode', 'object_fit', 'img_fit'],
   dpi: ['resolution', 'density'],
   pages: ['page', 'page_range'],
   start_time: ['start', 'from'],
@@ -28,7 +31,7 @@ export function meantName(sent: string, known: readonly string[]): string | unde
   const name = sent.toLowerCase().replaceAll('-', '_');
   return (
     known.find((one) => one === name) ??
-    known.find((one) => OTHER_NAMES[one]?.includes(name)) ??
+    known.find((one) => Object.hasOwn(OTHER_NAMES, one) && OTHER_NAMES[one]?.includes(name)) ??
     known.find((one) => one.endsWith(`_${name}`)) ??
     nearestOf(name, known)
   );

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { Failure } from '../../errors.ts';
 import { type Edits, editNames } from './edits.ts';
-import { colour, extent, flag, integer, LONGEST_VALUE, numberOf, offset, oneOf, pixels, textField } from './fields.ts';
+import { colour, decimal, extent, flag, integer, LONGEST_VALUE, numberOf, offset, oneOf, pixels, textField } from './fields.ts';
 import { pageRanges } from './pages.ts';
 import { seconds } from './time.ts';
 
@@ -37,11 +37,18 @@ export const optionSchemas = {
   audio_bitrate: integer(32, 512, ' kbit/s'),
   audio_rate: integer(8000, 192_000, ' Hz'),
   audio_channels: integer(1, 8, ''),
+  loudness: decimal(-36, -5, ' LUFS'),
+  true_peak: decimal(-9, 0, ' dBTP'),
+  audio_track: integer(1, 99, ''),
   video_codec: oneOf(['h264', 'h265', 'vp8', 'vp9', 'av1', 'mpeg4', 'mpeg2', 'theora', 'wmv2']),
   video_crf: integer(0, 51, ''),
   video_width: pixels,
   video_height: pixels,
   video_fps: integer(1, 120, ' frames a second'),
+  deinterlace: oneOf(['auto', 'on', 'off']),
+  tone_map: oneOf(['auto', 'mobius', 'hable', 'reinhard', 'off']),
+  burn_subtitles: integer(1, 99, ''),
+  fit: oneOf(['fill', 'cover', 'contain']),
   start_time: textField.transform(seconds).pipe(z.number().min(0)).describe('seconds or HH:MM:SS(.mmm)'),
   end_time: textField.transform(seconds).pipe(z.number().min(0)).describe('seconds or HH:MM:SS(.mmm), after start_time'),
   track: integer(1, 99, ''),
@@ -56,13 +63,21 @@ export const optionSchemas = {
     .transform(pageRanges)
     .pipe(z.array(z.tuple([z.number().int(), z.number().int()])).min(1))
     .describe('pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters'),
+  worksheet: textField.max(100).describe('a number from 1 on, or a name of at most 100 characters'),
+  sheet_fit: oneOf(['as_set', 'width', 'page']),
+  hidden_slides: flag,
+  notes: flag,
+  comments: oneOf(['annotations', 'none']),
+  tracked_changes: oneOf(['as_set', 'accept', 'reject']),
   pdfa: oneOf(['2b']),
   csv_types: oneOf(['as_written', 'auto']),
   charset: textField.max(40).toLowerCase().refine(isCharset).describe('a name in the Encoding Standard, as in windows-1251 or shift_jis'),
+  chunks: integer(64, 8192, ' tokens'),
+  chunk_overlap: integer(0, 4096, ' tokens, at most half of chunks'),
   ocr_lang: textField
     .toLowerCase()
-    .refine((value) => value.split('+').length <= 3 && value.split('+').every((code) => OCR_LANGUAGES.includes(code)))
-    .describe(`up to three joined by +, as in deu+fra, of ${OCR_LANGUAGES.join(', ')}`),
+    .refine((value) => value === 'auto' || (value.split('+').length <= 3 && value.split('+').every((code) => OCR_LANGUAGES.includes(code))))
+    .describe(`auto, or up to three joined by +, as in deu+fra, of ${OCR_LANGUAGES.join(', ')}`),
 } as const;
 
 /** Options that a form may have. */
@@ -79,14 +94,33 @@ export const PICTURE_EDITS = [
   'img_crop_h',
   'img_resize_w',
   'img_resize_h',
+  'fit',
 ] as const satisfies readonly FormOption[];
 
 /**
  * Options about the source apply to the first hop that honours them, those about the result's shape to the last that does, and the rest to every hop.
  * What kind of file the result is, only the last hop of all decides: a picture of a page is no PDF/A.
  */
-const FIRST: readonly OptionName[] = ['password', 'pages', 'start_time', 'end_time', 'track', 'charset', 'ocr_lang'];
-const LAST: readonly OptionName[] = [...PICTURE_EDITS, ...editNames];
+const FIRST: readonly OptionName[] = [
+  ...([
+    'password',
+    'pages',
+    'start_time',
+    'end_time',
+    'track',
+    'audio_track',
+    'burn_subtitles',
+    'worksheet',
+    'sheet_fit',
+    'hidden_slides',
+    'notes',
+    'comments',
+    'tracked_changes',
+    'charset',
+    'ocr_lang',
+  ] as const),
+];
+const LAST: readonly OptionName[] = [...PICTURE_EDITS, ...editNames, 'loudness', 'true_peak'];
 
 export function optionApplies(name: OptionName): 'first' | 'last' | 'each' | 'result' {
   if (name === 'pdfa') return 'result';
@@ -98,6 +132,21 @@ export const formOptionNames = Object.keys(optionSchemas) as FormOption[];
 /** The options of forms, and those that only tools set. */
 export const optionNames: readonly OptionName[] = [...formOptionNames, ...editNames];
 export const isOption = (name: string): name is FormOption => Object.hasOwn(optionSchemas, name);
+
+/** What is sent, and has no effect without others. @returns names, each with what it lacks */
+export function lackingOptions(options: Options): readonly { readonly name: FormOption; readonly lacks: string }[] {
+  const { fit = 'fill', img_resize_w: w, img_resize_h: h, video_width: wide, video_height: high } = options;
+  const sized = (w !== undefined && h !== undefined) || (wide !== undefined && high !== undefined);
+  return [
+    ...(fit === 'fill' || sized ? [] : [{ name: 'fit' as const, lacks: 'both a width and a height' }]),
+    ...(options.chunk_overlap === undefined || options.chunk_overlap === 0 || options.chunks !== undefined
+      ? []
+      : [{ name: 'chunk_overlap' as const, lacks: 'chunks' }]),
+    ...(options.true_peak === undefined || options.true_peak === -1 || options.loudness !== undefined
+      ? []
+      : [{ name: 'true_peak' as const, lacks: 'loudness' }]),
+  ];
+}
 
 /** A description of the values that an option takes. */
 export const allowed = (name: FormOption): string => optionSchemas[name].description ?? '';
@@ -118,7 +167,9 @@ export function readOptions(fields: ReadonlyMap<string, string>): Options {
     if (!read.success) throw invalid(name, value);
     options[name] = read.data;
   }
-  const { start_time: start, end_time: end } = options as Options;
+  const { start_time: start, end_time: end, chunks, chunk_overlap: overlap } = options as Options;
+  if (overlap !== undefined && chunks !== undefined && overlap > chunks / 2)
+    throw invalid('chunk_overlap', fields.get('chunk_overlap') ?? '');
   if (end !== undefined && end <= (start ?? 0)) throw invalid('end_time', fields.get('end_time') ?? '');
   return options as Options;
 }

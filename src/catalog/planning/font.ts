@@ -95,6 +95,7 @@ export function planFont(task: Task): Plan {
 /** Sources that only FontForge reads. */
 function planDrawn({ source, target, input, output, scratch }: Task): readonly ProcessStep[] {
   const place = { output, scratch, name: 'font' };
+  if (source === 'bdf') return [{ run: 'sfnt', args: ['check', input, source], answers: true }, ...draw(input, target, place)];
   if (source !== 'ufoz') return draw(input, target, place);
   const folder = `${scratch}/source.ufo`;
   // Whatever its folder is called, it is not called so here.

@@ -1,5 +1,6 @@
 /** What the picture tools have in common: input and output formats. */
 import { z } from 'zod';
+import type { SearchWords } from '../../contracts/search-words.ts';
 import { READERS, WRITERS } from '../engines/pictures/imagemagick/coders.ts';
 import { formats } from '../formats.ts';
 import { optionSchemas } from '../options/options.ts';
@@ -31,12 +32,13 @@ export const inShades = (source: string): string => (WITHOUT_SHADES.has(source) 
 export const atAnySize = (source: string): string => (source === 'ico' ? 'png' : sameFormat(source));
 
 /** A tool that compresses a picture in its own format. */
-export const compression = (slug: string, summary: string, accepts: readonly string[]): Tool => {
+export const compression = (slug: string, summary: string, search: SearchWords, accepts: readonly string[]): Tool => {
   const input = z.object({ img_quality: optionSchemas.img_quality.default(80) });
   const quality = (given: Input) => (given as z.output<typeof input>).img_quality;
   return {
     slug,
     summary,
+    search,
     family: 'image',
     accepts,
     files: ONE_FILE,

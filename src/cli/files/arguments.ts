@@ -58,7 +58,7 @@ export interface FileArguments {
 }
 
 export const flagOf = (field: string): string => field.replaceAll('_', '-');
-/** Its form field takes true or false. The description tells, at a cost that a start can afford: a JSON Schema of each field cannot. */
+/** Whether its form field takes true or false. Read from the description: making a JSON Schema of each field would slow down every start. */
 export const isSwitch = (schema: z.ZodType): boolean => wordsOf(schema) === flag.description;
 const MOST_JOBS = 256;
 
@@ -83,7 +83,7 @@ export function readFileArguments(args: readonly string[], flags: Readonly<Recor
   const options = { ...Object.fromEntries(ofFields), ...own } as ParseArgsOptionsConfig;
   const { values, positionals } = parse(args, options);
   if (values['force'] === true && values['skip-existing'] === true)
-    throw new UsageError('--force overwrites what --skip-existing leaves out: send one of them');
+    throw new UsageError('--force overwrites what --skip-existing leaves out: use one of them');
   const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
   const given = new Map(
     Object.keys(fields).flatMap((name) => {

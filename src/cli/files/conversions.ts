@@ -5,10 +5,12 @@ import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ReceivedFile } from '../../api/intake/receive.ts';
-import { readRequestOptions, validateConversion } from '../../api/submit/conversion.ts';
+import { recordOfRecipe } from '../../api/recipes/work.ts';
+import { readRequestOptions, type ValidationDeps, validateConversion } from '../../api/submit/conversion.ts';
 import { validateTool } from '../../api/submit/tool.ts';
 import { findTool } from '../../api/tools/find.ts';
 import type { Facts } from '../../catalog/engine.ts';
+import { shortReceipt } from '../../catalog/fidelity/words.ts';
 import { HEAD_BYTES, Sampler, TAIL_BYTES } from '../../catalog/looks/sample.ts';
 import { type OptionName, optionNames } from '../../catalog/options/options.ts';
 import { ignoredOptions } from '../../catalog/route.ts';
@@ -28,7 +30,7 @@ import { inspectFile } from './inspect.ts';
 export interface ConversionsDeps {
   readonly converters: Converters;
   readonly slots: DirectSlots;
-  /** One of them, whose programs may be starting. */
+  /** A slot that is being opened, and whose programs may be starting already. */
   readonly opened: Promise<DirectSlot> | undefined;
 }
 
@@ -45,13 +47,18 @@ export function openConversions({ converters, slots, opened }: ConversionsDeps):
   const direct = openDirect({ ...converters, slots, opened, judge });
   const pools = poolsHere(converters.catalog, Object.fromEntries(toolchains.map((name) => [name, slots.count])), Date.now());
   const encryption = encryptionWith([randomBytes(32).toString('hex')], '');
-  const deps = () => ({ catalog: converters.catalog(), expected: undefined, pools: pools(), encryption, judge, clock: Date.now });
+  const deps = (): ValidationDeps => ({
+    jobs: { encryption, clock: Date.now },
+    files: { judge },
+    catalogue: { current: converters.catalog(), pools: pools() },
+  });
 
-  const recordOf = async ({ sources, tool, fields }: FilesJob): Promise<JobRecord> => {
+  const recordOf = async ({ sources, tool, recipe, fields }: FilesJob): Promise<JobRecord> => {
     const files = await Promise.all(sources.map(received));
     const id = randomBytes(16).toString('hex');
     const [first] = files;
     if (first === undefined) throw new Error('a job without a file');
+    if (recipe !== undefined) return recordOfRecipe(deps(), id, recipe, files);
     return tool === undefined
       ? validateConversion(deps(), id, first, readRequestOptions(fields, 'interactive'))
       : validateTool(deps(), id, findTool(deps(), tool), { fields, files });
@@ -101,15 +108,27 @@ export function openConversions({ converters, slots, opened }: ConversionsDeps):
       const record = await recordOf(asked);
       const password = record.sealed === undefined ? undefined : encryption.decrypt(record.sealed, record.id);
       const job = { record, paths: sources.map(({ path }) => path), password, signal, onProgress };
-      return direct.run(job, async ({ delivery, warnings, engine }) => {
+      if (record.recipe !== undefined)
+        return direct.runRecipe(job, async (results, { warnings, engine }) => {
+          const outputs: string[] = [];
+          for (const { path: from, filename } of results)
+            outputs.push(
+              await deliver({ filename, fill: (path) => pipeline(createReadStream(from), createWriteStream(path, { flags: 'wx' })) }),
+            );
+          return { output: outputs.join(', '), warnings, engine, fidelity: undefined };
+        });
+      return direct.run(job, async ({ delivery, warnings, engine, fidelity }) => {
         // Written, not copied as a file: a copy would belong to the slot's user.
         const fill = (path: string | Buffer) => pipeline(createReadStream(delivery.path), createWriteStream(path, { flags: 'wx' }));
-        return { output: await deliver({ filename: delivery.filename, fill }), warnings, engine };
+        const output = await deliver({ filename: delivery.filename, fill });
+        return { output, warnings, engine, fidelity: fidelity && shortReceipt(fidelity) };
       });
     },
     async close() {
       await direct.close();
-      await (await looking)?.residents.close();
+      const looked = await looking;
+      await looked?.residents.close();
+      await looked?.slot.settled();
       await judge.close();
     },
   };

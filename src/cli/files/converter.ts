@@ -1,4 +1,5 @@
 /** Who converts files for the command line: this process, or a server. */
+import type { Fidelity } from '../../contracts/api/job.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 
 export interface LocalFile {
@@ -19,6 +20,8 @@ export interface FilesJob {
   readonly sources: readonly LocalFile[];
   /** Slug; undefined: a conversion. */
   readonly tool: string | undefined;
+  /** The text of a recipe, or the name of one that a server has; unset: none. */
+  readonly recipe?: string | undefined;
   /** By the names of the API's form. */
   readonly fields: ReadonlyMap<string, string>;
 }
@@ -36,7 +39,7 @@ export interface FilesContext {
   readonly onProgress: (fraction: number) => void;
   /** Called before a wait that a server has asked for, or that a lost connection needs. */
   readonly onWait: (seconds: number, why: string) => void;
-  /** @returns where it was written */
+  /** Called for each output of a recipe. @returns where it was written */
   readonly deliver: (result: Delivered) => Promise<string>;
 }
 
@@ -44,6 +47,8 @@ export interface ConvertedFile {
   readonly output: string;
   readonly warnings: JobRecord['warnings'];
   readonly engine: JobRecord['engine'];
+  /** Undefined for kinds of files that are not measured. */
+  readonly fidelity: Fidelity | undefined;
 }
 
 /** What a job would do. */

@@ -27,6 +27,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'filemill tool image-to-text scan.png --ocr-lang deu',
     'filemill tool resize-image --help',
   ],
+  run: ['filemill run book.yaml cover.docx body.docx --out book/', 'filemill run invoice scan.pdf --server https://files.example.org'],
   info: ['filemill info ./*.pdf', 'filemill info --json film.mkv'],
   formats: [
     'filemill formats',

@@ -15,8 +15,8 @@ import type { LikelyWork } from './converter.ts';
 
 /** Where conversions run: a disk, as /tmp may be memory. */
 const WORK = process.env['TMPDIR'] ?? '/var/tmp';
-/** What is kept between starts: the versions of the converters, and what they run of ours where they cannot read the checkout. */
-const KEPT =
+/** Kept between starts: the versions of the converters, and a copy of our own programs where converters cannot read the checkout. */
+const CACHE_DIR =
   process.getuid?.() === 0 ? '/var/cache/filemill' : join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'filemill');
 
 export interface Here extends Conversions {
@@ -31,7 +31,7 @@ export async function openHere(checkout: string, jobs: number, likely?: LikelyWo
   // Converters run as other users where this one is root.
   chmodSync(workDir, 0o711);
   const metrics = { spawnFailed() {}, enginesWithdrawn() {}, modelsFound() {} };
-  const config = { dataDir: KEPT, worker: { ...worker, dir: workDir }, fetch: OFFLINE, runtimeDir: KEPT };
+  const config = { dataDir: CACHE_DIR, worker: { ...worker, dir: workDir }, fetch: OFFLINE, runtimeDir: CACHE_DIR };
   const { converters, slots } = await openConverters(config, checkout, log, metrics)
     .then((converters) => ({ converters, slots: directSlots({ ...converters, settings: worker }, jobs) }))
     .catch(async (error: unknown) => {
@@ -68,7 +68,7 @@ async function startLikely({ source, target }: LikelyWork, catalog: Catalog, slo
 /** A converter has no way to the Internet here. */
 const OFFLINE = { rest: false } as Parameters<typeof openConverters>[0]['fetch'];
 
-/** Without a configuration file only these variables count: those of a service that stand in the same shell must not stop a command. */
+/** Without a configuration file only these variables count: those of a service that are set in the same shell must not stop a command. */
 const OF_CONVERSIONS = ['FILEMILL_MODELS', 'MEMORY_LIMIT', 'WORK_DIR_LIMIT'];
 
 /** A configuration file counts here too, as for a service: it may say how long and how large a conversion may be. */

@@ -20,7 +20,7 @@ export interface InspectDeps {
 
 /** Engines that are asked, one after the other, until one tells something. */
 const MOST_ASKED = 3;
-/** What engines call that which a person wants to know. */
+/** The facts that a person wants to know, as engines name them. */
 const TELLING = ['frames', 'pages', 'media'];
 
 /** @param path of a file in the format `source` @returns no facts where no engine has any */
@@ -48,7 +48,7 @@ export async function inspectFile(
       const target = engine.conversions.find((conversion) => conversion.source === source)?.target ?? source;
       const task = { source, target, options: {}, passwordFile: undefined };
       if (engine.inspect === undefined || toolchain === undefined) continue;
-      const limits = await limitsFor(engine, slots.limitsIn(toolchain as Toolchain), [copy]);
+      const limits = limitsFor(engine, slots.limitsIn(toolchain as Toolchain), [copy]);
       const where = { engine, folder, limits, signal, onProgress: () => undefined };
       const found = await stepper
         .run(engine.inspect.step(copy, task), where)

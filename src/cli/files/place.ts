@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Delivered } from './converter.ts';
 import { osPath } from './meaning/bytes.ts';
 
-/** What is wrong with a file of the user's. The message names no path: the line does. */
+/** What is wrong with a file of the user's. The message names no path: the printed line does. */
 export class FileProblem extends Error {
   override readonly name = 'FileProblem';
   readonly code: 'NO_SUCH_FILE' | 'NOT_A_FILE' | 'CANNOT_READ' | 'EXISTS' | 'CANNOT_WRITE';

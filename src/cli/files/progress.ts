@@ -1,5 +1,7 @@
 /** What a person sees of a run: a bar on a terminal, a line for each file elsewhere; all of it on standard error. */
+import { receiptInWords } from '../../catalog/fidelity/words.ts';
 import { printable } from '../../printable.ts';
+import type { ConvertedFile } from './converter.ts';
 
 export interface ShownProblem {
   readonly code: string;
@@ -10,7 +12,7 @@ export interface ShownProblem {
 export interface FileLine {
   readonly progress: (fraction: number) => void;
   readonly wait: (seconds: number, why: string) => void;
-  readonly done: (output: string, warnings: readonly { readonly code: string; readonly message: string }[]) => void;
+  readonly done: (converted: Pick<ConvertedFile, 'output' | 'warnings' | 'fidelity'>) => void;
   readonly skipped: (why: string) => void;
   readonly failed: (problem: ShownProblem) => void;
   /** It was stopped, and is not counted. */
@@ -28,8 +30,8 @@ const BAR = 24;
 const PAUSE_MS = 80;
 /** How often the time that is left is counted down, ms. */
 const TICK_MS = 1_000;
-/** Before that, nothing is known of it: ms, and a share of the whole. */
-const FORESEEN = { ms: 2_000, share: 0.02 } as const;
+/** The time left is estimated once this much time has passed, ms, and this share of the work is done. */
+const ESTIMATED_AFTER = { ms: 2_000, share: 0.02 } as const;
 
 export interface ProgressSettings {
   readonly total: number;
@@ -95,11 +97,13 @@ export function openProgress({ total, passedOver, quiet, json }: ProgressSetting
           if (isLive) draw();
           else if (!quiet) say(`${name}: ${state.note}`);
         },
-        done(output, warnings) {
+        done({ output, warnings, fidelity }) {
           end('done');
           if (!quiet) {
             if (!json && output !== '-') say(`${name} → ${printable(output)}`);
             for (const { message } of warnings) say(`${name}: warning: ${printable(message)}`);
+            const receipt = isLive && fidelity !== undefined ? receiptInWords(fidelity) : undefined;
+            if (receipt !== undefined) say(`${name}: ${printable(receipt)}`);
           }
           draw();
         },
@@ -131,7 +135,7 @@ export function openProgress({ total, passedOver, quiet, json }: ProgressSetting
 
 /** From the time that the share has taken. */
 function timeLeft(ms: number, share: number): string {
-  if (ms < FORESEEN.ms || share < FORESEEN.share || share >= 1) return '';
+  if (ms < ESTIMATED_AFTER.ms || share < ESTIMATED_AFTER.share || share >= 1) return '';
   const seconds = Math.ceil((ms * (1 - share)) / share / 1000);
   if (seconds < 60) return `, ${seconds} s left`;
   const minutes = Math.floor(seconds / 60);

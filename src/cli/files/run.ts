@@ -24,7 +24,7 @@ export interface FileWork {
   readonly isFound: boolean;
 }
 
-export interface RunSettings extends Pick<FilesJob, 'tool' | 'fields'> {
+export interface RunSettings extends Pick<FilesJob, 'tool' | 'recipe' | 'fields'> {
   readonly force: boolean;
   readonly skipExisting: boolean;
   readonly dryRun: boolean;
@@ -38,7 +38,7 @@ export interface RunSettings extends Pick<FilesJob, 'tool' | 'fields'> {
 
 /** @param open called once there is something to convert @returns the exit code */
 export async function runFiles(work: readonly FileWork[], open: () => Promise<Converter>, settings: RunSettings): Promise<number> {
-  const { force, skipExisting, dryRun, json, quiet, passedOver, tool, fields, stdinName } = settings;
+  const { force, skipExisting, dryRun, json, quiet, passedOver, tool, recipe, fields, stdinName } = settings;
   const stopping = new AbortController();
   const places = openPlaces({ force }, process.stdout);
   const progress = openProgress({ total: work.length, passedOver, quiet: quiet || dryRun, json });
@@ -48,12 +48,12 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
   let converter: Converter | undefined;
 
   const stop = (signal: NodeJS.Signals) => {
-    // The second one means now; folders in /var/tmp may then be left.
+    // A second signal ends the process at once; folders in /var/tmp may then be left.
     if (stopping.signal.aborted) process.exit(code);
     code = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
     stopping.abort(new Error(signal));
   };
-  // A terminal that is closed says so more than once.
+  // Closing a terminal causes a signal and failed writes: only the first one counts.
   const hungUp = () => {
     if (!stopping.signal.aborted) stop('SIGTERM');
   };
@@ -77,7 +77,7 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
     return { path: spooled, name: stdinName, sizeBytes: await checkSource(spooled) };
   };
 
-  /** What converts knows paths of text alone. */
+  /** Converters take paths that are valid text: a link gives any other path one. */
   const linkTo = async (path: string): Promise<string> => {
     const link = join(await spoolFolder(), `${++links}${extname(path).toWellFormed()}`);
     await symlink(await realpath(osPath(path), 'buffer'), link);
@@ -115,7 +115,7 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
           sources.map(({ path }) => path),
         );
       const done = await converter.convert(
-        { sources, tool, fields },
+        { sources, tool, recipe, fields },
         {
           signal: stopping.signal,
           onProgress: line.progress,
@@ -137,13 +137,14 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
         },
       );
       const seconds = (performance.now() - began) / 1000;
-      line.done(done.output, done.warnings);
+      line.done(done);
       if (json)
         printJson({
           input: nameOf(inputs),
           output: done.output,
           warnings: done.warnings,
           engine: done.engine,
+          fidelity: done.fidelity,
           seconds: Number(seconds.toFixed(3)),
         });
     } catch (error) {

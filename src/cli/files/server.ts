@@ -1,4 +1,4 @@
-/** The server that arguments and environment name, and what proves to it who asks. */
+/** The server that arguments and environment name, and the credentials for it. */
 import { readFileSync } from 'node:fs';
 import { InvalidServer, type Server, serverAt } from '../../bridge/server.ts';
 import { UsageError } from './converter.ts';

@@ -9,7 +9,7 @@ import type { Converter } from './converter.ts';
 /** More would only wait for each other: a client's unfinished jobs are limited. */
 const AT_ONCE = 4;
 const MOST_AT_ONCE = 16;
-/** Part of a job's progress that its upload is. */
+/** Share of a job's progress that its upload counts for. */
 const UPLOADED = 0.5;
 
 /** @throws CannotStart if it cannot be reached, or does not answer as a server does */
@@ -21,7 +21,7 @@ export async function openThere(server: Server, jobs = AT_ONCE): Promise<Convert
   return {
     // A client may have twenty uploads: of more, each would wait until the oldest expires.
     atOnce: Math.min(jobs, MOST_AT_ONCE),
-    async convert({ sources, tool, fields }, { signal, onProgress, onWait, deliver }) {
+    async convert({ sources, tool, recipe, fields }, { signal, onProgress, onWait, deliver }) {
       const context = { signal, onWait };
       const uploads: string[] = [];
       let job: string | undefined;
@@ -31,14 +31,25 @@ export async function openThere(server: Server, jobs = AT_ONCE): Promise<Convert
           const onUpload = (fraction: number) => onProgress(((index + fraction) / sources.length) * UPLOADED);
           uploads.push(await client.upload(path, name, size, context, onUpload));
         }
-        const takesSeveral = (toolNamed(tool)?.files.max ?? 1) > 1;
+        const takesSeveral = recipe !== undefined || (toolNamed(tool)?.files.max ?? 1) > 1;
         const reference = takesSeveral ? { upload_ids: uploads } : { upload_id: uploads[0] };
-        const route = tool === undefined ? 'convert' : `tools/${tool}`;
-        job = await client.submit(route, { ...Object.fromEntries(fields), ...reference }, context);
+        const route = recipe !== undefined ? 'recipes/run' : tool === undefined ? 'convert' : `tools/${tool}`;
+        job = await client.submit(route, { ...Object.fromEntries(fields), ...(recipe !== undefined && { recipe }), ...reference }, context);
         const finished = await client.follow(job, context, (fraction) => onProgress(UPLOADED + fraction * (1 - UPLOADED)));
+        const { outputs = [] } = finished;
+        const written: string[] = [];
+        for (const output of outputs)
+          written.push(
+            await deliver({
+              filename: output.filename,
+              fill: (path) => client.download({ ...finished, output }, path, context, output.name),
+            }),
+          );
+        if (recipe !== undefined)
+          return { output: written.join(', '), warnings: [...finished.warnings], engine: finished.engine, fidelity: undefined };
         const filename = finished.output?.filename ?? 'text.txt';
         const output = await deliver({ filename, fill: (path) => client.download(finished, path, context) });
-        return { output, warnings: [...finished.warnings], engine: finished.engine };
+        return { output, warnings: [...finished.warnings], engine: finished.engine, fidelity: finished.fidelity };
       } finally {
         // The job has its own copies; and a job that was stopped goes on for no client.
         await Promise.all(uploads.map((id) => client.forget('uploads', id)));

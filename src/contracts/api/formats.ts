@@ -50,6 +50,11 @@ export const FormatWay = z.object({
   rank: z.number().int().describe('How good the worst step is: 90 faithful, 70 good, 50 usable, 30 a last resort'),
   steps: z.array(FormatStep).min(1).describe('In order; options that only another way honours may lead that way'),
   loses: z.array(z.string()),
+  cannot_hold: z
+    .array(z.string())
+    .describe(
+      'Properties, named as in a receipt, that files of the source format may have and files of the target format cannot, or not in full; empty for kinds of files that are not measured yet',
+    ),
   options: z.record(z.string(), z.looseObject({})).describe('Each option that has an effect, with its JSON Schema'),
 });
 export type FormatWay = z.infer<typeof FormatWay>;

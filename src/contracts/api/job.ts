@@ -14,6 +14,12 @@ export const JobOutput = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
+/** A result of a recipe. */
+export const NamedOutput = JobOutput.pick({ filename: true, size_bytes: true, content_type: true, files: true, sha256: true }).extend({
+  name: z.string().describe('The step that made it'),
+  url: z.url().describe('Absolute URL of `GET /api/v1/jobs/{job_id}/outputs/{name}`'),
+});
+
 export const JobLinks = z.object({ self: z.url(), output: z.url() });
 
 export const Warning = z.object({
@@ -40,6 +46,25 @@ export const Fidelity = z.object({
   changes: z.array(PropertyVerdict).describe('The others'),
 });
 
+export type Fidelity = z.infer<typeof Fidelity>;
+
+/** The message at the job's end. */
+export const Webhook = z.object({
+  state: z
+    .enum(['waiting', 'pending', 'delivered', 'failed'])
+    .describe(
+      '`waiting`: for the end of the job. `pending`: an attempt is under way or will follow. `delivered`: answered with 2xx. `failed`: no attempt will follow, as the receiver answered 410, its URL is refused, or the job expires',
+    ),
+  attempts: z.number().int().min(0).describe('Attempts that were begun'),
+  last_status: z.number().int().optional().describe('HTTP status of the last answer'),
+  last_error: z
+    .string()
+    .optional()
+    .describe(
+      'Why the last attempt got no answer: `dns`, `unreachable`, `address` (not public), `unavailable` or `interrupted` (on our side)',
+    ),
+});
+
 /** The whole receipt of one job. */
 export const Receipt = z.object({
   job_id: z.string().regex(jobIdPattern),
@@ -53,6 +78,7 @@ export const Job = z.object({
   status: z.enum(['processing', 'done', 'error']),
   progress: z.number().int().min(0).max(99).optional().describe('Per cent, while processing; absent where the engine reports none'),
   output: JobOutput.optional().describe('Once done; a tool that answers with text has none'),
+  outputs: z.array(NamedOutput).optional().describe('The results of a recipe, once done: `output` is the only one, or a ZIP of all'),
   links: JobLinks,
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime().describe('When job and output are removed; moved once, at the end of the job, and never earlier'),
@@ -60,6 +86,7 @@ export const Job = z.object({
   warnings: z.array(Warning).describe('Differences between the request and the result'),
   fidelity: Fidelity.optional().describe('The receipt, once done: absent for kinds of files that are not measured yet'),
   engine: z.object({ name: z.string(), version: z.string() }).optional().describe('The engine that converts the file, once known'),
+  webhook: Webhook.optional().describe('Where the request had `webhook_url`'),
 });
 export type Job = z.infer<typeof Job>;
 

@@ -24,6 +24,10 @@ const engineHealth = z.object({
 export const Health = z.object({
   status: z.enum(['ok', 'degraded']).describe('`degraded`: an engine is missing, and its formats with it, or the queues do not answer'),
   version: z.string(),
+  commit: z
+    .string()
+    .optional()
+    .describe('The commit that it was built from, where that is known: hex digits, with `-changed` behind them if files differed'),
   uptime_seconds: count,
   engines: z
     .record(z.string(), engineHealth.extend({ all: z.array(engineHealth) }))
@@ -49,6 +53,20 @@ export const Health = z.object({
     ),
   missing: z.array(z.object({ engine: z.string(), reason: z.string(), formats: z.array(z.string()) })),
   queue: z.record(z.string(), z.object({ waiting: count, running: count, workers: count })).describe('By pool'),
+});
+
+export const WebhookKeys = z.object({
+  keys: z
+    .array(
+      z.object({
+        algorithm: z.literal('ed25519'),
+        public_key: z
+          .string()
+          .regex(/^whpk_[A-Za-z0-9+/]{43}=$/)
+          .describe('`whpk_` and the 32 bytes of the key in base64'),
+      }),
+    )
+    .describe('All that messages are signed with: several while one is replaced by another'),
 });
 
 const share = z.object({ limit: count, used: count, remaining: count, reset_seconds: count });

@@ -29,6 +29,10 @@ export const ToolEntry = z.object({
     })
     .optional(),
   options: z.array(ToolOption).optional(),
+  widget: z
+    .enum(['crop', 'brush', 'pages'])
+    .optional()
+    .describe('What a form shows over the file itself, beside the fields: a rectangle, a brush, or pages to put in order'),
   limits: z
     .object({
       max_bytes: z.number().int().describe('Maximum size of one file'),

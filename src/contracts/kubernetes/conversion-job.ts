@@ -83,6 +83,32 @@ const S3Output = S3Place.extend({
   'x-kubernetes-validations': [{ rule: 'has(self.key) != has(self.prefix)', message: 's3 needs either key or prefix, and not both' }],
 });
 
+const STEP_NAME = shaped(32, /^[A-Za-z][A-Za-z0-9_-]*$/, 'must be a letter, then letters, digits, _ and -');
+
+const Step = z.object({
+  name: STEP_NAME.describe('How later steps and outputs call it; not files'),
+  do: shaped(63, /^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be convert, or the slug of a tool').describe('convert, or the slug of a tool'),
+  from: z
+    .array(
+      shaped(
+        40,
+        /^[A-Za-z][A-Za-z0-9_-]*(\.[0-9]{1,4})?$/,
+        'must be files or the name of an earlier step, and may end with a number, as in pages.0',
+      ),
+    )
+    .min(1)
+    .max(20)
+    .meta({ 'x-kubernetes-list-type': 'atomic' })
+    .optional()
+    .describe('What it reads: files, or names of earlier steps; unset: what the step before made'),
+  options: z
+    .record(z.string().max(63), z.string().max(1_024))
+    .meta({ maxProperties: 64 })
+    .optional()
+    .describe('Options by name, of convert also to_format: all values are strings'),
+  maxFiles: z.number().int().min(1).max(2_000).optional().describe('The most files that it may make; with more, the job fails'),
+});
+
 export const ConversionJobSpec = z
   .object({
     source: Source.describe('The file'),
@@ -96,6 +122,20 @@ export const ConversionJobSpec = z
     tool: shaped(63, /^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a slug, such as compress-pdf')
       .optional()
       .describe('Slug of the tool to call instead, as in `/api/v1/tools/{slug}`'),
+    steps: z
+      .array(Step)
+      .min(1)
+      .max(20)
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
+      .optional()
+      .describe('Several steps instead, as a recipe of the REST API: the result is the only output, or a ZIP of all'),
+    outputs: z
+      .array(STEP_NAME)
+      .min(1)
+      .max(20)
+      .meta({ 'x-kubernetes-list-type': 'set' })
+      .optional()
+      .describe('Names of the steps whose files are kept; unset: those that no other step reads'),
     options: z
       .record(z.string().max(63), z.string().max(1_024))
       .meta({ maxProperties: 64 })
@@ -109,6 +149,18 @@ export const ConversionJobSpec = z
       .object({ s3: S3Output.describe('A bucket of your own') })
       .optional()
       .describe('Where the result is uploaded to; unset: download it from `status.output.url`'),
+    webhook: z
+      .object({
+        url: shaped(2_048, /^https:\/\/[^\s/\\?#@]+([/\\?#]|$)/, 'must be an https URL, without a user or a password in it').describe(
+          'Where the job is sent when it ends, by POST: an https URL at a public address. Anyone who may read the resource can read it',
+        ),
+        secretFrom: z
+          .object({ secretKeyRef: SecretKeyRef.describe('The secret, whsec_…') })
+          .optional()
+          .describe('Your own secret for the signature; unset: the keys of the service sign'),
+      })
+      .optional()
+      .describe('A message at the end of the job, as `webhook_url` of the REST API'),
     filename: z.string().min(1).max(255).optional().describe('Name of the file; the last part of URL or key if unset'),
     ttlSecondsAfterFinished: z
       .number()
@@ -120,7 +172,15 @@ export const ConversionJobSpec = z
   })
   .meta({
     'x-kubernetes-validations': [
-      { rule: 'has(self.toFormat) != has(self.tool)', message: 'spec needs either toFormat or tool, and not both' },
+      {
+        rule: '[has(self.toFormat), has(self.tool), has(self.steps)].filter(one, one).size() == 1',
+        message: 'spec needs one of toFormat, tool and steps, and no more than one',
+      },
+      {
+        rule: '!has(self.steps) || !(has(self.options) || has(self.passwordFrom))',
+        message: 'options go into each of the steps, and passwordFrom with toFormat or tool',
+      },
+      { rule: 'has(self.steps) || !has(self.outputs)', message: 'outputs go with steps' },
       {
         rule: "!(has(self.passwordFrom) && has(self.options) && 'password' in self.options)",
         message: 'spec takes passwordFrom or options.password, and not both',
@@ -150,6 +210,21 @@ const Output = z.object({
   expiresAt: time.optional().describe('When it is removed; absent if it was uploaded to a bucket'),
 });
 
+const Receipt = z.object({
+  kept: z.number().int().min(0).describe('How many properties the result has as the source has them'),
+  changes: z
+    .array(
+      z.object({
+        property: z.string().max(63).describe('Its name, such as alpha'),
+        outcome: z.enum(['asAsked', 'adapted', 'lost', 'unknown']).describe('What became of it, as in the receipt of the REST API'),
+        source: z.string().max(255).optional().describe('What the source has, for people'),
+        result: z.string().max(255).optional().describe('What the result has, where that differs'),
+      }),
+    )
+    .max(64)
+    .describe('The others'),
+});
+
 export const ConversionJobStatus = z.object({
   phase: z
     .enum(['Pending', 'Running', 'Complete', 'Failed', 'Expired', 'Cancelled'])
@@ -166,6 +241,9 @@ export const ConversionJobStatus = z.object({
     .optional()
     .describe('The engine that converts the file, once known'),
   output: Output.optional().describe('The result, once complete'),
+  fidelity: Receipt.optional().describe(
+    'What became of the properties of the source, once complete; absent for kinds of files that are not measured',
+  ),
   error: z
     .object({
       code: z.string().max(63).describe('Error code of the REST API, or UploadFailed'),

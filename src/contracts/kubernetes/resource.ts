@@ -9,7 +9,7 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 export const MAX_COUNT = 2 ** 31 - 1;
 export const count = z.number().int().min(0).max(MAX_COUNT);
 
-/** As Kubernetes writes it, or anybody else by RFC 3339. */
+/** As Kubernetes writes it, or in another form of RFC 3339. */
 export const time = z.iso.datetime({ offset: true });
 
 /** @param must what the API server answers to a text of another shape, where it would else show the expression */

@@ -1,12 +1,12 @@
-/** Where a ConversionJob names a Secret, and which Secrets let themselves be named: by annotations, for who may make ConversionJobs may not read Secrets. */
+/** How a ConversionJob names a Secret. Annotations on the Secret allow it: a user who may create ConversionJobs need not be allowed to read Secrets. */
 import { z } from 'zod';
 import { GROUP, shaped } from './resource.ts';
 
 /** On a Secret: what ConversionJobs of its namespace may use it for: a comma-separated list of `SECRET_USES`. */
 export const USED_FOR = `${GROUP}/used-for`;
-/** On a Secret that is used for sources or outputs: the hosts that it may be sent to, between commas, with the port where it is not the scheme's own. */
+/** On a Secret that is used for sources, outputs or webhooks: the hosts that it may be sent to, between commas, with the port where it is not the scheme's own. */
 export const ALLOWED_HOSTS = `${GROUP}/allowed-hosts`;
-export const SECRET_USES = ['password', 'source', 'output'] as const;
+export const SECRET_USES = ['password', 'source', 'output', 'webhook'] as const;
 export type SecretUse = (typeof SECRET_USES)[number];
 
 export const SecretKeyRef = z.object({

@@ -7,7 +7,7 @@ const text = z.string().max(253);
 /** An object in the pool's namespace. */
 export const namedObject = (description: string) => z.object({ name: name.describe(description) });
 
-/** As Kubernetes reads it (pkg/api/resource/quantity.go), in no more digits than anybody means. */
+/** As Kubernetes reads it (pkg/api/resource/quantity.go), with a bounded number of digits. */
 const QUANTITY = /^([0-9]{1,18}(\.[0-9]{0,9})?|\.[0-9]{1,9})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$/;
 
 /**

@@ -6,16 +6,24 @@ export const GRANT_VERSION = 1;
 
 const version = z.number().int().min(1).max(GRANT_VERSION);
 
-export const Claimed = z.strictObject({ version, jobId: z.string(), attempt: z.string() });
+export const Claimed = z.strictObject({
+  version,
+  jobId: z.string(),
+  attempt: z.string(),
+  /** No grant is wanted: the job is a recipe, whose part here is done, and is to go to its next pool. An older replica refuses this as `unreadable`. */
+  forward: z.literal(true).optional(),
+});
 export type Claimed = z.infer<typeof Claimed>;
 
 export const Grant = z.object({
   version,
-  /** `file:` or `http(s):` URLs, short-lived, in the order of the record's sources. */
+  /** `file:` or `http(s):` URLs, short-lived, in the order of the record's sources; of a recipe under way, then what its earlier stints made. */
   inputs: z.array(z.url()),
   /** Where this attempt's output goes: no other attempt shares it. */
   output: z.url(),
   password: z.string().optional(),
+  /** What follows the source's name in that of the output; unset by replicas that have no such setting. */
+  suffix: z.string().optional(),
 });
 export type Grant = z.infer<typeof Grant>;
 

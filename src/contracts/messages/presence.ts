@@ -47,7 +47,7 @@ export const Presence = z.strictObject({
   engines: z.record(z.string().max(63), z.string().max(100)),
   /** By id, the kind of defect: engines that are installed and fail their trials; absent while there is none. An older reader rejects the whole message. */
   broken: z.record(z.string().max(63), z.string().max(63)).optional(),
-  /** How many devices it found, by kind: 0 of those that it could use and has not. Absent where its toolchain uses none. An older reader rejects the whole message. */
+  /** How many devices it found, by kind; 0 where its programs could use one and there is none. Absent where its toolchain uses none. An older reader rejects the whole message. */
   devices: z.record(z.string().max(63), count).optional(),
   /** Why it takes no orders although it is idle or busy; absent while it is healthy. An older reader rejects the whole message. */
   unwell: Fault.optional(),

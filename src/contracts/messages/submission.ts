@@ -4,7 +4,9 @@ import { Job } from '../api/job.ts';
 import { Problem } from '../api/problem.ts';
 
 /** Raised when an older replica would misread a request: it then answers with an error, and a newer one can be tried. */
-export const SUBMISSION_VERSION = 2;
+export const SUBMISSION_VERSION = 3;
+/** For requests with credentials and buckets, and without a webhook. */
+export const CREDENTIALS_VERSION = 2;
 /** For requests without credentials and buckets, which older replicas understand too. */
 export const PLAIN_VERSION = 1;
 
@@ -30,6 +32,8 @@ export type Submitted = z.infer<typeof Submitted>;
 /** What comes from Secrets: it travels encrypted with the key that the controller and the API share, for the one resource. */
 export const SubmissionSecrets = z.strictObject({
   password: z.string().optional(),
+  /** With which the message at the end is signed. */
+  webhookSecret: z.string().optional(),
   /** By name, in lower case. */
   headers: z.record(z.string(), z.string()).optional(),
   s3: z.strictObject({ accessKeyId: z.string(), secretAccessKey: z.string(), sessionToken: z.string().optional() }).optional(),
@@ -64,14 +68,21 @@ export const Submission = Submitted.extend({
   toFormat: z.string().optional(),
   /** Slug of a tool. */
   tool: z.string().optional(),
+  /** A recipe as JSON. An older replica refuses a submission with only a recipe as invalid, and the controller asks another. */
+  recipe: z.string().max(65_536).optional(),
   /** By the names of REST's form. */
   options: z
     .record(z.string().max(200), z.string().max(65_536))
     .refine((options) => Object.keys(options).length <= 100, 'at most 100 options')
     .default({}),
+  /** Where the job is sent at its end. */
+  webhook: z.strictObject({ url: z.string().min(1).max(2_048) }).optional(),
   /** File name of the source; by default the name at its origin. */
   filename: z.string().max(1_000).optional(),
-}).refine(({ toFormat, tool }) => (toFormat === undefined) !== (tool === undefined), 'one of toFormat and tool');
+}).refine(
+  ({ toFormat, tool, recipe }) => [toFormat, tool, recipe].filter((one) => one !== undefined).length === 1,
+  'one of toFormat, tool and recipe',
+);
 export type Submission = z.infer<typeof Submission>;
 
 /** The result is to be put into a bucket. */

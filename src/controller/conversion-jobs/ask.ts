@@ -2,7 +2,7 @@
 import type { SubmissionAnswer, SubmissionQuestion } from '../../contracts/messages/submission.ts';
 import type { ConversionJobObject } from './resource.ts';
 
-/** @returns our own `OVERLOADED` if no replica can be reached */
+/** @returns the refusal `OVERLOADED`, made here, if no API replica can be reached */
 export type Ask = (kind: SubmissionQuestion, job: ConversionJobObject, more?: More) => Promise<SubmissionAnswer>;
 
 /** Sent in addition to the resource itself. */

@@ -9,7 +9,7 @@ import type { ControllerMetrics } from '../../telemetry/controller.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { mirror, timed } from '../watched.ts';
 import type { Ask } from './ask.ts';
-import { reconcile } from './reconcile.ts';
+import { reconcileConversionJob } from './reconcile.ts';
 import { createRemovals } from './removals.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, isCompleted } from './resource.ts';
 import { secretsBy } from './secrets.ts';
@@ -33,12 +33,12 @@ export interface ConversionJobsDeps {
 
 export interface ConversionJobs {
   readonly synced: () => boolean;
-  /** From now on it reconciles. */
+  /** Starts to reconcile: this replica now holds the lease. */
   lead(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Most of the time of each is spent waiting for an answer. */
+/** How many resources are reconciled at a time: each spends most of its time waiting for an answer. */
 const AT_ONCE = 16;
 
 export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
@@ -75,7 +75,7 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
       try {
         return await timed(metrics, 'conversionjob', () =>
           // The watch reports its removal.
-          reconcile(deps, job, signal).catch(unlessNotFound),
+          reconcileConversionJob(deps, job, signal).catch(unlessNotFound),
         );
       } catch (error) {
         // Our copy is old: the watch delivers the new one.

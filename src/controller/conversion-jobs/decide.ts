@@ -6,12 +6,12 @@ import { type ConversionJobObject, isHeld } from './resource.ts';
 export const CANCEL_WITHIN_MS = 60_000;
 
 export type JobStep =
-  /** Nothing, for that long or until the resource changes. */
+  /** Do nothing for that long, or until the resource changes. */
   | { readonly is: 'rest'; readonly forMs?: number }
   /** Remove the finalizer that an earlier version set. */
   | { readonly is: 'release' }
   | { readonly is: 'ask'; readonly question: Exclude<SubmissionQuestion, 'upload'> }
-  /** Its output is no longer there. */
+  /** Write into the status that its output has expired. */
   | { readonly is: 'expire' }
   | { readonly is: 'remove' };
 

@@ -1,13 +1,13 @@
 /** The Events of a ConversionJob for `kubectl describe`: it was admitted, how it ended, and what prevents either. */
 import type { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
-import type { Happening } from '../../kube/events.ts';
+import type { EventDraft } from '../../kube/events.ts';
 
 type Phase = NonNullable<ConversionJobStatus['phase']>;
 
 interface EventOfPhase {
   /** The condition with the reason. */
   readonly by: string;
-  readonly type: Happening['type'];
+  readonly type: EventDraft['type'];
   readonly action: string;
 }
 
@@ -25,7 +25,10 @@ const QUIET: ReadonlySet<string> = new Set(['Waiting', 'Fetching']);
 const isTrouble = (phase: Phase, reason: string): boolean => phase === 'Running' && !['Processing', 'Uploading'].includes(reason);
 
 /** @returns undefined if `after` has nothing new */
-export function happeningOf(before: ConversionJobStatus | undefined, after: ConversionJobStatus): Omit<Happening, 'regarding'> | undefined {
+export function eventDraftOf(
+  before: ConversionJobStatus | undefined,
+  after: ConversionJobStatus,
+): Omit<EventDraft, 'regarding'> | undefined {
   const summary = summaryOf(after);
   if (summary === undefined || summary.key === summaryOf(before)?.key) return undefined;
   const { reason, note, phase } = summary;

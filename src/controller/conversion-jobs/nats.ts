@@ -1,5 +1,6 @@
 /** Asks the API over NATS: any replica answers. */
 import {
+  CREDENTIALS_VERSION,
   PLAIN_VERSION,
   type S3Bucket,
   SUBMISSION_VERSION,
@@ -32,19 +33,25 @@ export const askOver =
   };
 
 function questionOf(kind: SubmissionQuestion, { metadata: { uid, namespace }, spec }: ConversionJobObject, more: More): object {
-  const { source, toFormat, tool, options, filename, output } = spec;
+  const { source, toFormat, tool, steps, outputs, options, filename, output, webhook } = spec;
   const which = { version: PLAIN_VERSION, uid, namespace };
   if (kind === 'upload') {
     const { key, prefix } = output?.s3 ?? {};
-    return { ...which, ...more, version: SUBMISSION_VERSION, to: { ...bucketOf(output?.s3), key, prefix } };
+    return { ...which, ...more, version: CREDENTIALS_VERSION, to: { ...bucketOf(output?.s3), key, prefix } };
   }
   if (kind !== 'convert') return which;
-  const asked = { ...which, toFormat, tool, options, filename };
+  const asked = { ...which, toFormat, tool, recipe: steps && recipeOf(steps, outputs), options, filename };
+  // A replica without webhooks would send none.
+  const message = webhook && { version: SUBMISSION_VERSION, webhook: { url: webhook.url } };
   if (source.s3 === undefined && more.encrypted === undefined)
-    return { ...asked, source: source.url === undefined ? { key: source.key } : { url: source.url } };
+    return { ...asked, source: source.url === undefined ? { key: source.key } : { url: source.url }, ...message };
   // A replica without support for credentials would continue without them.
-  return { ...asked, version: SUBMISSION_VERSION, encrypted: more.encrypted, source: placeOf(source) };
+  return { ...asked, version: CREDENTIALS_VERSION, encrypted: more.encrypted, source: placeOf(source), ...message };
 }
+
+/** As the REST API takes it. */
+const recipeOf = (steps: NonNullable<ConversionJobObject['spec']['steps']>, outputs: readonly string[] | undefined): string =>
+  JSON.stringify({ steps: steps.map(({ maxFiles, ...step }) => ({ ...step, max_files: maxFiles })), outputs });
 
 const placeOf = ({ url, key, s3 }: ConversionJobObject['spec']['source']): object =>
   s3 === undefined ? (url === undefined ? { key } : { url }) : { s3: { ...bucketOf(s3), key: s3.key } };

@@ -8,13 +8,13 @@ import { type Recorder, regarding } from '../../kube/events.ts';
 import { type KubeObject, objectKey } from '../../kube/resource.ts';
 import { type Ask, isCancelled } from './ask.ts';
 import { askAgainAfterMs, nextStep, secretAgainAfterMs, uploadAgainAfterMs } from './decide.ts';
-import { happeningOf } from './events.ts';
+import { eventDraftOf } from './events.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER, MANAGER } from './resource.ts';
 import type { ReadSecrets, SecretProblem } from './secrets.ts';
 import { expired, isFetchingSource, isNews, notUploaded, pending, statusAfter, uploaded, uploading } from './status.ts';
 import type { JobTurns, Wait } from './turns.ts';
 
-export interface ReconcileDeps {
+export interface ConversionJobReconcileDeps {
   readonly kube: Kube;
   readonly recorder: Recorder;
   readonly ask: Ask;
@@ -30,15 +30,19 @@ export interface ReconcileDeps {
 
 type Again = { readonly againAfterMs: number } | undefined;
 
-/** Steps in a row: an earlier version's finalizer, request, end and removal are fewer. */
+/** Most steps of one reconciliation. The longest sequence is shorter: removing an earlier version's finalizer, request, end, removal. */
 const MOST_STEPS = 6;
-/** A user waits for a deletion, ms. */
+/** How soon a cancellation that failed is tried again, ms. */
 const CANCEL_AGAIN_MS = 1_000;
 /** Refusals that apply to everything that its namespace submits. */
 const OF_ALL: ReadonlySet<string> = new Set(['RATE_LIMITED', 'BANNED']);
 
 /** @returns when to reconcile again, unless it changes before @throws KubeError */
-export async function reconcile(deps: ReconcileDeps, seen: ConversionJobObject, signal: AbortSignal): Promise<Again> {
+export async function reconcileConversionJob(
+  deps: ConversionJobReconcileDeps,
+  seen: ConversionJobObject,
+  signal: AbortSignal,
+): Promise<Again> {
   let job = seen;
   for (let steps = 0; steps < MOST_STEPS; steps++) {
     const step = nextStep(job, deps.clock());
@@ -66,7 +70,12 @@ export async function reconcile(deps: ReconcileDeps, seen: ConversionJobObject, 
 
 type Outcome = { readonly job: ConversionJobObject } | { readonly againAfterMs: number };
 
-async function submit(deps: ReconcileDeps, job: ConversionJobObject, question: 'convert' | 'look', signal: AbortSignal): Promise<Outcome> {
+async function submit(
+  deps: ConversionJobReconcileDeps,
+  job: ConversionJobObject,
+  question: 'convert' | 'look',
+  signal: AbortSignal,
+): Promise<Outcome> {
   const { turns, clock } = deps;
   const { namespace = '' } = job.metadata;
   const key = objectKey(job);
@@ -89,9 +98,9 @@ async function submit(deps: ReconcileDeps, job: ConversionJobObject, question: '
   return { againAfterMs: Math.max(retryMs, askAgainAfterMs(ageOf(deps, job), deps.unfinished())) };
 }
 
-/** In its turn: until then no Secret is read, and a refusal of all holds before the next one has its turn. */
+/** Asks when it is the resource's turn: no Secret is read before, and a refusal of the whole namespace applies before the next turn begins. */
 async function askOrHold(
-  { ask, secrets: read, turns }: ReconcileDeps,
+  { ask, secrets: read, turns }: ConversionJobReconcileDeps,
   job: ConversionJobObject,
   question: 'convert' | 'look',
   signal: AbortSignal,
@@ -107,7 +116,7 @@ const retryMsOf = (answer: SubmissionAnswer): number => ('error' in answer ? (an
 
 /** The Secret may be created or annotated in a moment: resources applied together arrive in any order. */
 async function awaitSecret(
-  deps: ReconcileDeps,
+  deps: ConversionJobReconcileDeps,
   job: ConversionJobObject,
   { reason, message }: SecretProblem,
   signal: AbortSignal,
@@ -118,7 +127,7 @@ async function awaitSecret(
 }
 
 /** @param result the job, which is done */
-async function upload(deps: ReconcileDeps, seen: ConversionJobObject, result: Job, signal: AbortSignal): Promise<Outcome> {
+async function upload(deps: ConversionJobReconcileDeps, seen: ConversionJobObject, result: Job, signal: AbortSignal): Promise<Outcome> {
   const { ask, clock, uploadPausesMs } = deps;
   const now = new Date(clock());
   const { failures = 0, nextTime } = seen.status?.upload ?? {};
@@ -146,30 +155,40 @@ async function upload(deps: ReconcileDeps, seen: ConversionJobObject, result: Jo
   return { againAfterMs: askAgainAfterMs(ageOf(deps, job), deps.unfinished()) };
 }
 
-const ageOf = ({ clock }: ReconcileDeps, { metadata: { creationTimestamp = '' } }: ConversionJobObject): number =>
+const ageOf = ({ clock }: ConversionJobReconcileDeps, { metadata: { creationTimestamp = '' } }: ConversionJobObject): number =>
   clock() - (Date.parse(creationTimestamp) || clock());
 
-async function writeWait(deps: ReconcileDeps, job: ConversionJobObject, { refusal }: Wait, signal: AbortSignal): Promise<void> {
+async function writeWait(
+  deps: ConversionJobReconcileDeps,
+  job: ConversionJobObject,
+  { refusal }: Wait,
+  signal: AbortSignal,
+): Promise<void> {
   const { code, message } = refusal ?? { code: 'Waiting', message: 'Other ConversionJobs of this namespace go first.' };
   const status = pending(job, new Date(deps.clock()), code, message);
   // Turns change too often to write each one.
   if (job.status?.phase === undefined || (refusal !== undefined && isNews(job.status, status))) await write(deps, job, status, signal);
 }
 
-async function cancel(deps: ReconcileDeps, job: ConversionJobObject, signal: AbortSignal): Promise<Outcome> {
+async function cancel(deps: ConversionJobReconcileDeps, job: ConversionJobObject, signal: AbortSignal): Promise<Outcome> {
   const answer = await deps.ask('cancel', job);
   return isCancelled(answer) ? { job: await release(deps, job, signal) } : { againAfterMs: CANCEL_AGAIN_MS };
 }
 
 /** Others may have finalizers there too, and their later writes must not be overwritten. @throws KubeError `Conflict` */
-async function release({ kube }: ReconcileDeps, job: ConversionJobObject, signal: AbortSignal): Promise<ConversionJobObject> {
+async function release({ kube }: ConversionJobReconcileDeps, job: ConversionJobObject, signal: AbortSignal): Promise<ConversionJobObject> {
   const { uid, resourceVersion, finalizers = [] } = job.metadata;
   const patch = { metadata: { uid, resourceVersion, finalizers: finalizers.filter((name) => name !== FINALIZER) } };
   return await kube.patch<ConversionJobObject>(CONVERSION_JOBS, job.metadata, patch, {}, { signal });
 }
 
 /** @throws KubeError `Conflict` when our copy is old: our own last write may not have reached the mirror yet */
-async function write({ kube, recorder }: ReconcileDeps, job: ConversionJobObject, status: ConversionJobStatus, signal: AbortSignal) {
+async function write(
+  { kube, recorder }: ConversionJobReconcileDeps,
+  job: ConversionJobObject,
+  status: ConversionJobStatus,
+  signal: AbortSignal,
+) {
   const { name, namespace, uid = '', resourceVersion } = job.metadata;
   const metadata = {
     name,
@@ -179,7 +198,7 @@ async function write({ kube, recorder }: ReconcileDeps, job: ConversionJobObject
   };
   const applied: KubeObject & Pick<ConversionJobObject, 'status'> = { metadata, status };
   const written = await kube.apply(CONVERSION_JOBS, applied, { manager: MANAGER, subresource: 'status' }, { signal });
-  const happening = happeningOf(job.status, status);
-  if (happening !== undefined) recorder.record({ ...happening, regarding: regarding(CONVERSION_JOBS, job.metadata) });
+  const draft = eventDraftOf(job.status, status);
+  if (draft !== undefined) recorder.record({ ...draft, regarding: regarding(CONVERSION_JOBS, job.metadata) });
   return written as ConversionJobObject;
 }

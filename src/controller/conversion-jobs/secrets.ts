@@ -55,6 +55,7 @@ interface NeededSecret {
 
 interface Draft {
   password?: string;
+  webhookSecret?: string;
   headers: Record<string, string>;
   s3: { accessKeyId?: string; secretAccessKey?: string; sessionToken?: string };
   user?: string;
@@ -93,8 +94,19 @@ export function secretsBy(kube: Pick<Kube, 'get'>, encryption: Pick<Encryption, 
   };
 }
 
-function wantedForSource({ source, passwordFrom }: ConversionJobObject['spec']): NeededSecret[] {
+function wantedForSource({ source, passwordFrom, webhook }: ConversionJobObject['spec']): NeededSecret[] {
   const wanted: NeededSecret[] = [];
+  if (webhook?.secretFrom !== undefined)
+    wanted.push({
+      use: 'webhook',
+      field: 'spec.webhook.secretFrom.secretKeyRef',
+      ref: webhook.secretFrom.secretKeyRef,
+      // Who signs for a receiver could pass its messages on to it.
+      host: hostOf(webhook.url),
+      give(value, secrets) {
+        secrets.webhookSecret = value;
+      },
+    });
   if (passwordFrom !== undefined)
     wanted.push({
       use: 'password',
@@ -235,9 +247,10 @@ const LONGEST = 8_192;
 const isPlain = (value: string, use: SecretUse): boolean =>
   value.length <= LONGEST && (use === 'password' ? !/[\r\n\0]/.test(value) : /^[\x20-\x7e\t]+$/.test(value));
 
-function finished({ password, headers, s3: { accessKeyId, secretAccessKey, sessionToken } }: Draft): SubmissionSecrets {
+function finished({ password, webhookSecret, headers, s3: { accessKeyId, secretAccessKey, sessionToken } }: Draft): SubmissionSecrets {
   return {
     ...(password === undefined ? {} : { password }),
+    ...(webhookSecret === undefined ? {} : { webhookSecret }),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     ...(accessKeyId === undefined || secretAccessKey === undefined ? {} : { s3: { accessKeyId, secretAccessKey, sessionToken } }),
   };

@@ -1,6 +1,6 @@
 /** A ConversionJob's status from the API's answer about its job: pure. */
 
-import type { Job } from '../../contracts/api/job.ts';
+import type { Fidelity, Job } from '../../contracts/api/job.ts';
 import type { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
 import type { SubmissionAnswer } from '../../contracts/messages/submission.ts';
 import { RETENTION_MS } from '../../jobs/lifecycle.ts';
@@ -9,6 +9,8 @@ import type { ConversionJobObject } from './resource.ts';
 
 /** The schema's limit for a message, characters. */
 const LONGEST_MESSAGE = 1_024;
+/** The same for a receipt: properties, and characters of what one says. */
+const [MOST_CHANGES, LONGEST_VALUE] = [64, 255];
 const FETCHING = 'Fetching';
 
 const PROCESSING = { reason: 'Processing', message: 'The file is waiting for a worker, or being converted.' } as const;
@@ -104,7 +106,7 @@ export function uploaded(job: ConversionJobObject, result: Job, now: Date, key: 
 
 function complete(
   job: ConversionJobObject,
-  { job_id, created_at, expires_at, output, engine, warnings }: Job,
+  { job_id, created_at, expires_at, output, engine, warnings, fidelity }: Job,
   now: Date,
 ): ConversionJobStatus {
   // Without its URL: anyone who has that may download the file, and more people may read conditions and Events.
@@ -119,11 +121,28 @@ function complete(
     startTime: seconds(created_at),
     completionTime: seconds(now),
     ...(engine === undefined ? {} : { engine }),
+    ...(fidelity === undefined ? {} : { fidelity: receiptIn(fidelity) }),
   };
   if (output === undefined) return status;
   const { url, filename, size_bytes: sizeBytes, content_type: contentType, sha256 } = output;
   return { ...status, output: { url, filename, sizeBytes, contentType, sha256, expiresAt: seconds(expires_at) } };
 }
+
+/** Within the bounds of the schema: the receipt itself is in the API. */
+const receiptIn = ({ kept, changes }: Fidelity): NonNullable<ConversionJobStatus['fidelity']> => ({
+  kept,
+  changes: changes.slice(0, MOST_CHANGES).flatMap(({ property, outcome, source, result }) =>
+    outcome === 'kept'
+      ? []
+      : [
+          {
+            ...{ property, outcome },
+            ...(source !== undefined && { source: source.slice(0, LONGEST_VALUE) }),
+            ...(result !== undefined && { result: result.slice(0, LONGEST_VALUE) }),
+          },
+        ],
+  ),
+});
 
 function failed(job: ConversionJobObject, { code, message, details }: Problem, now: Date): ConversionJobStatus {
   const { jobId, startTime } = job.status ?? {};

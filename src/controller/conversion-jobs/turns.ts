@@ -24,8 +24,8 @@ export interface JobTurns {
 }
 
 /**
- * An admission takes milliseconds; a slow source keeps it for 2.5 s. The end of a turn wakes one resource. Each one also asks again by itself, in
- * case that the woken one does not take its turn: after this time for each resource that waits, ms.
+ * How long a resource waits before it asks again by itself, for each resource that waits, ms. Usually the end of a turn wakes one resource: this is
+ * for the case that the woken one does not take its turn. An admission takes milliseconds, with a slow source 2.5 s.
  */
 const EACH_WAITS_MS = 200;
 const LONGEST_WAIT_MS = 3_000;

@@ -13,7 +13,7 @@ import { newMemory, type PoolMemory } from './memory.ts';
 import { type KubeJob, LABEL, type Pod, type PoolObject, TOOLCHAIN_POOLS, trimJob, trimPod } from './objects.ts';
 import type { Demand } from './observation.ts';
 import { liveJobs } from './observe/live-jobs.ts';
-import { type ReconcileDeps, reconcile } from './reconcile.ts';
+import { type PoolReconcileDeps, reconcilePool } from './reconcile.ts';
 
 export interface PoolsDeps {
   readonly kube: Kube;
@@ -25,8 +25,8 @@ export interface PoolsDeps {
   readonly workers: KnownWorkers;
   readonly registry: Registry;
   readonly retire: (pool: string, worker: string) => void;
-  readonly declare: ReconcileDeps['declare'];
-  readonly publishState: ReconcileDeps['publishState'];
+  readonly declare: PoolReconcileDeps['declare'];
+  readonly publishState: PoolReconcileDeps['publishState'];
   readonly retract: (pool: string) => Promise<void>;
   /** Pools that are declared to replicas and workers. `lapses`: declared by API replicas, not by a controller. */
   readonly declared: () => Promise<readonly { readonly name: string; readonly lapses: boolean }[]>;
@@ -83,7 +83,7 @@ export function startPools(deps: PoolsDeps): Pools {
       return undefined;
     }
   };
-  const reconcileDeps: ReconcileDeps = {
+  const reconcileDeps: PoolReconcileDeps = {
     ...deps,
     live,
     tokens: tokenBucket(deps.jobsPerSecond, deps.jobsBurst, () => performance.now()),
@@ -135,7 +135,7 @@ export function startPools(deps: PoolsDeps): Pools {
       const memory = memories.get(key) ?? newMemory();
       memories.set(key, memory);
       const owner = ownerOf(pool.metadata.name);
-      const run = () => reconcile(reconcileDeps, pool, memory, { namesake: owner === pool ? undefined : owner, homes: homesOf(pool) });
+      const run = () => reconcilePool(reconcileDeps, pool, memory, { namesake: owner === pool ? undefined : owner, homes: homesOf(pool) });
       return { againAfterMs: await timed(metrics, 'toolchainpool', run) };
     },
   });
@@ -143,9 +143,9 @@ export function startPools(deps: PoolsDeps): Pools {
     const owner = ownerOf(name);
     if (owner !== undefined) work.addAfter(objectKey(owner), PAUSE_MS);
   };
-  /** When the latest order of a pool was told of, by `performance.now()`. */
+  /** When the latest order of a pool was announced, by `performance.now()`. */
   const orderedAt = new Map<string, number>();
-  /** The first order for a while is looked at at once, as its pool may have no worker; and again, as NATS may tell of it before it is stored. */
+  /** The first order after a pause has its pool reconciled at once, as it may have no worker, and once more later, as NATS may announce it before it is stored. */
   const wakeForOrder = (name: string) => {
     const owner = ownerOf(name);
     if (owner === undefined) return;

@@ -181,7 +181,7 @@ export function newMemory() {
     wasDeclared(text: string): void {
       declared = text;
     },
-    /** The registry does not know the pool any more: all of it is told again. */
+    /** The registry has lost the pool: its declaration and its state are published again. */
     wasForgotten(): void {
       [declared, publishedTrouble] = ['', null];
     },
@@ -219,7 +219,7 @@ export function newMemory() {
       // A new leader has no history: it takes the workers it finds as the recent demand.
       if (desired !== undefined) peaks.note(now, Math.max(desired, peaks.all().length === 0 ? live : 0), idleMs);
       for (const slot of taken) blocked.set(slot, now + BLOCKED_MS);
-      // Their successors begin one at a time and later and later, unless others show that the template is not at fault.
+      // Their successors are created one at a time, at growing intervals, unless other workers show that the template works.
       if (!observed.some(provesTemplate))
         for (const { uid, current, trouble } of observed.filter(isStranded))
           if (current && trouble !== undefined) startFailures.failed(template, now, trouble, workers.get(uid)?.firstSeen);

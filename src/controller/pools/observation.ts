@@ -86,7 +86,7 @@ export type TroubleReason =
 export interface Trouble {
   readonly reason: TroubleReason;
   readonly message: string;
-  /** It was met once: the next attempt, which follows soon, may end well. */
+  /** It has happened once so far: the next attempt follows soon and may succeed. */
   readonly once?: true;
 }
 

@@ -22,7 +22,7 @@ import { poolStatus, writeStatus } from './report/status.ts';
 import { troubleOf } from './report/trouble.ts';
 import { NOTHING_DECIDED, NOTHING_OBSERVED, type PoolContext, validatePool } from './validate.ts';
 
-export interface ReconcileDeps extends ApplyDeps {
+export interface PoolReconcileDeps extends ApplyDeps {
   readonly kube: Kube;
   /** Undefined while NATS does not answer. */
   readonly demandOf: (pool: string) => Promise<Demand | undefined>;
@@ -42,7 +42,12 @@ export interface ReconcileDeps extends ApplyDeps {
 }
 
 /** @throws KubeError @returns the longest time until the next reconciliation, ms; an event may trigger one sooner */
-export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memory: PoolMemory, context: PoolContext): Promise<number> {
+export async function reconcilePool(
+  deps: PoolReconcileDeps,
+  resource: PoolObject,
+  memory: PoolMemory,
+  context: PoolContext,
+): Promise<number> {
   const now = deps.clock();
   const { pool, trouble: invalid } = validatePool(resource, context);
   if (invalid !== undefined) {

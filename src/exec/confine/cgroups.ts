@@ -7,7 +7,7 @@ import { askKernel, type KernelSupport } from './kernel.ts';
 import type { Policy } from './policy.ts';
 
 export interface Cgroups {
-  /** As a launcher in one answered. */
+  /** The answer of a launcher that was started in a control group. */
   readonly kernel: KernelSupport;
   /** Makes one for a single run of a program. @returns undefined where none can be made any more: the launcher counts instead */
   make(policy: Pick<Policy, 'folder' | 'limits' | 'forkServer'>): Cgroup | undefined;
@@ -79,7 +79,7 @@ const cgroupsIn = (places: readonly Place[], maker: string, kernel: KernelSuppor
 interface CgroupLimits {
   readonly memoryBytes: number;
   readonly processes: number;
-  /** A program is nothing without its other processes, unless it forks one for each file: then only the largest is to end. */
+  /** A program that ran out of memory is ended with all its processes; one that forks a process for each file loses only the largest. */
   readonly endsAsOne: boolean;
 }
 
@@ -118,7 +118,7 @@ async function removeCgroup(path: string): Promise<void> {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     }
     killAllIn(path);
-    // With the timer held: a process that does nothing else, as at its start, would end here.
+    // The timer keeps the process alive: one that does nothing else, as at its start, would end here.
     await sleep(REMOVE_PAUSE_MS);
   }
 }
@@ -155,7 +155,7 @@ function identity(process: string): string {
   }
 }
 
-// ---- where ----
+// ---- where cgroups can be made ----
 
 /** @throws an error that says why there is no place */
 function findPlaces(): readonly Place[] {

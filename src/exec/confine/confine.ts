@@ -33,7 +33,7 @@ export interface LauncherOptions {
   readonly landlockAbi?: number;
   /** Start programs even if the kernel has no Landlock: files are not confined then. */
   readonly withoutLandlock?: boolean;
-  /** In which programs are run; undefined where there are none to be had: then the launcher counts what they use. */
+  /** Control groups that programs run in; undefined where none can be made: then the launcher counts what they use. */
   readonly cgroups?: Cgroups | undefined;
   /** Called when the launcher itself could not be started. @param code of the system error, such as EMFILE */
   readonly onSpawnFailed?: (code: string) => void;
@@ -66,11 +66,11 @@ export function launcherAt(path: string, options: LauncherOptions = {}): Launche
   };
 }
 
-/** What programs reserve and never touch, bytes: Chromium 156 waits for ever where it gets less. What is in use is counted all the same. */
+/** Address space that programs reserve and never touch, bytes: Chromium 156 waits for ever where it gets less. Memory in use is counted all the same. */
 const LEAST_DATA: Partial<Readonly<Record<CallList, number>>> = { web: 4 * 1024 ** 3 };
 
 function argsFor(
-  { folder, reads, devices, threads, calls, uid, unixSockets, tcpPort, forkServer, limits }: Policy,
+  { folder, reads, devices, threads, nice, calls, uid, unixSockets, tcpPort, forkServer, limits }: Policy,
   { program, args, env }: Command,
   cgroup: Cgroup | undefined,
 ): string[] {
@@ -96,6 +96,7 @@ function argsFor(
     parent: process.pid,
     ...(calls === undefined ? {} : { calls }),
     ...(uid === undefined ? {} : { uid }),
+    ...(nice === undefined ? {} : { nice }),
     ...(tcpPort === undefined ? {} : { tcp: tcpPort }),
   };
   return [

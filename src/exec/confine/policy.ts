@@ -15,7 +15,7 @@ export type NativeProgram = (typeof NATIVE_PROGRAMS)[number];
 export interface DeviceAccess {
   /** Absolute paths of character devices, which it may read, write, map and control. */
   readonly files: readonly string[];
-  /** Paths that it may read besides: what drivers tell of themselves. */
+  /** Further paths that it may read: what drivers say about themselves. */
   readonly reads: readonly string[];
   /** How many there are, and where their libraries are, if the linker does not know. */
   readonly env: Readonly<Record<string, string>>;
@@ -30,6 +30,8 @@ export interface Policy {
   readonly devices?: DeviceAccess | undefined;
   /** On how many processors a model computes. Unset: one. */
   readonly threads?: number | undefined;
+  /** How far it comes behind others at the processor, 0 to 19 (sched(7)). Unset: not at all. */
+  readonly nice?: number | undefined;
   /** Which calls it needs beyond `native/syscalls.txt`. */
   readonly calls?: CallList | undefined;
   /** The unused user to run as: required when we are root, impossible when not. */

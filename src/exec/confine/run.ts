@@ -11,10 +11,10 @@ const KEPT_STDERR = 16 * 1024;
 /** The launcher gives processes 5 s to end; after this time the launcher itself hangs. */
 const LAUNCHER_GRACE_MS = 8_000;
 
-/** What the launcher says of a `clear`. */
+/** The launcher's answer to `clear`. */
 const ASKED = 'asked';
 
-/** A line of the launcher's. `pid`: of the program, and of its process group. */
+/** A line from the launcher. `pid`: of the program, and of its process group. */
 type Said = { readonly pid: number } | { readonly call: string } | { readonly cleared: string } | Report;
 
 /** Its last line. */
@@ -146,7 +146,7 @@ export class Run implements Confined {
   private async end(kept: () => Pick<ProcessOutcome, 'stdout' | 'stderr'>): Promise<ProcessOutcome> {
     const failure = await new Promise<NodeJS.ErrnoException | undefined>((settle) => {
       this.launcher.once('error', settle);
-      // Killed, it could not take its tree along. Otherwise nothing is left of that, and its number may be another's by now.
+      // A launcher that was killed could not end its descendants. Otherwise none is left, and the process id may belong to another process by now.
       this.launcher.once('exit', (_code, signal) => {
         if (signal !== null) void this.reported.then(() => this.report ?? this.killLauncher());
       });

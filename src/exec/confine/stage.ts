@@ -12,7 +12,9 @@ const PROGRAMS = 'src/exec/programs';
 export const SHARED = [
   'src/catalog/archive-phrases.ts',
   'src/catalog/bounds.ts',
+  'src/catalog/looks/json.ts',
   'src/catalog/looks/wide.ts',
+  'src/catalog/names.ts',
   'src/catalog/planning/out-of-memory.ts',
 ];
 /** This file: how it compiles them counts too. */
@@ -37,6 +39,8 @@ export const PACKAGES = [
   ...['@zone-eu/mailsplit', 'libmime', 'libqp', 'libbase64', 'iconv-lite', 'encoding-japanese'],
   // Address cards and calendars.
   'ical.js',
+  // Tables with typed columns, of which Parquet is in WebAssembly.
+  ...['apache-arrow', 'flatbuffers', 'json-with-bigint', 'tslib', 'parquet-wasm'],
   // JPEG-LS, in WebAssembly.
   '@cornerstonejs/codec-charls',
   // The parser of XML and its own.
@@ -44,7 +48,7 @@ export const PACKAGES = [
 ].map((name) => `node_modules/${name}`);
 /** ONNX Runtime, of which only this platform's files are taken. */
 export const ONNX_RUNTIME = ['node_modules/onnxruntime-common', 'node_modules/onnxruntime-node'];
-const isRun = (path: string): boolean => !/\.(?:[cm]?ts|map|md)$/.test(path);
+const isRun = (path: string): boolean => !/\.(?:[cm]?ts|map|md)$/.test(path) && !/\/parquet-wasm\/(?:esm|bundler)$/.test(path);
 /** Without what other platforms need. @param into absolute path of the folder that gets `node_modules` */
 export async function copyOnnxRuntime(checkout: string, into: string): Promise<void> {
   const isForeign = (path: string): boolean => {
@@ -111,7 +115,7 @@ export async function compile(checkout: string, into: string): Promise<void> {
   await cp(join(checkout, 'package.json'), join(into, 'package.json'));
   for (const path of [...everythingBelow(join(into, PROGRAMS)), ...SHARED.map((each) => join(into, each))].filter(isTypeScript)) {
     const code = stripTypeScriptTypes(await readFile(path, 'utf8'));
-    await writeFile(asJavaScript(path), code.replaceAll(/ from '(\.\.?\/[\w./-]+)\.ts';/g, " from '$1.js';"));
+    await writeFile(asJavaScript(path), code.replaceAll(/( from |import\()'(\.\.?\/[\w./-]+)\.ts'/g, "$1'$2.js'"));
     await rm(path);
   }
 }
@@ -144,7 +148,7 @@ async function publish(home: string, stamp: string, fill: (fresh: string) => Pro
   return path;
 }
 
-/** In a version's folder, a file for each process that uses it, named by its id. */
+/** In a version's folder: one file for each process that uses it, named by the process id. */
 const USERS = '.used-by';
 const noted = new Set<string>();
 
@@ -157,7 +161,7 @@ function noteUse(path: string): boolean {
     writeFileSync(note, '');
   } catch (error) {
     unlessUnwritable(error);
-    // In a checkout of another user no note can be written.
+    // In another user's checkout no note can be written.
     return existsSync(path);
   }
   noted.add(path);
@@ -165,7 +169,7 @@ function noteUse(path: string): boolean {
   return true;
 }
 
-/** Not with those above it: a version that was removed must not come back empty. */
+/** Without its parents: a version that was removed must not come back as an empty folder. */
 function makeFolder(path: string): void {
   try {
     mkdirSync(path);
@@ -174,7 +178,7 @@ function makeFolder(path: string): void {
   }
 }
 
-/** This process uses what it asked for last. The note of one that was killed says nothing. */
+/** Only the version that this process asked for last is in use. A note that a killed process left counts for nothing. */
 async function isUsed(path: string): Promise<boolean> {
   // Another process may be removing it.
   const users = await readdir(join(path, USERS)).catch(() => []);

@@ -1,12 +1,16 @@
-/** Reads results from a folder that a hostile program may have arranged: follows no link, and opens only plain files. */
-import { constants } from 'node:fs';
-import { type FileHandle, open, opendir } from 'node:fs/promises';
+/**
+ * Reads results from a folder that a hostile program may have arranged: follows no link, and opens only plain files.
+ * Synchronous: each call takes microseconds, and a turn of the thread pool would cost twenty times that.
+ */
+import { closeSync, constants, fstatSync, opendirSync, openSync } from 'node:fs';
 import { partsBelow } from '../../paths.ts';
 
-export interface Collected {
+/** Closed at the end of its scope. */
+export interface Collected extends Disposable {
   /** The file's own name, without folders. */
   readonly name: string;
-  readonly handle: FileHandle;
+  /** File descriptor. */
+  readonly fd: number;
   readonly sizeBytes: number;
 }
 
@@ -19,52 +23,55 @@ export class Suspicious extends Error {
   override readonly name = 'Suspicious';
 }
 
-/** Lists `folder`, which lies below `base`, in no order. @param base absolute path of a folder that only we can replace */
-export async function listFolder(base: string, folder: string): Promise<string[]> {
-  const directory = await walk(base, folder);
+/** Lists `folder`, which lies below `base`, in no order. @param base absolute path of a folder that only we can replace @throws Suspicious */
+export function listFolder(base: string, folder: string): string[] {
+  using opened = walk(base, folder);
+  const directory = opendirSync(inside(opened));
   try {
     const names: string[] = [];
-    // Reading a million names at once would block the event loop.
-    for await (const { name } of await opendir(`/proc/self/fd/${directory.fd}`))
-      if (names.push(name) > MAX_FILES) throw new Suspicious(`more than ${MAX_FILES} files in the result`);
+    // One at a time: a million names would block the event loop.
+    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync())
+      if (names.push(entry.name) > MAX_FILES) throw new Suspicious(`more than ${MAX_FILES} files in the result`);
     return names;
   } finally {
-    await directory.close();
+    directory.closeSync();
   }
 }
 
 /** Opens one plain file for reading. @throws Suspicious for links, folders, pipes, devices and files with a second hard link */
-export async function openFile(base: string, folder: string, name: string): Promise<Collected> {
-  const directory = await walk(base, folder);
-  try {
-    return await openIn(directory, name);
-  } finally {
-    await directory.close();
-  }
+export function openFile(base: string, folder: string, name: string): Collected {
+  using opened = walk(base, folder);
+  const file = closing(open(inside(opened, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 'a result could not be opened as a plain file'));
+  const found = fstatSync(file.fd);
+  if (found.isFile() && found.nlink === 1) return { ...file, name, sizeBytes: found.size };
+  file[Symbol.dispose]();
+  throw new Suspicious('a result is not a plain file');
 }
 
-async function openIn(directory: FileHandle, name: string): Promise<Collected> {
-  const handle = await open(`/proc/self/fd/${directory.fd}/${name}`, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((cause: unknown) => {
-    throw new Suspicious('a result could not be opened as a plain file', { cause });
-  });
-  const found = await handle.stat();
-  if (!found.isFile() || found.nlink !== 1) {
-    await handle.close();
-    throw new Suspicious('a result is not a plain file');
-  }
-  return { name, handle, sizeBytes: found.size };
+interface Descriptor extends Disposable {
+  readonly fd: number;
 }
+
+const closing = (fd: number): Descriptor => ({ fd, [Symbol.dispose]: () => closeSync(fd) });
+const inside = ({ fd }: Descriptor, name?: string): string => (name === undefined ? `/proc/self/fd/${fd}` : `/proc/self/fd/${fd}/${name}`);
 
 /** Opens `folder` step by step from `base`, holding each folder open, so that none can be replaced by a link meanwhile. */
-async function walk(base: string, folder: string): Promise<FileHandle> {
+function walk(base: string, folder: string): Descriptor {
   const parts = partsBelow(base, folder);
   if (parts === undefined) throw new Error('the folder does not lie below its base');
-  let at = await open(base, O_RDONLY | O_DIRECTORY);
+  let at = closing(openSync(base, O_RDONLY | O_DIRECTORY));
   for (const part of parts) {
-    const next = await open(`/proc/self/fd/${at.fd}/${part}`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((cause: unknown) => cause);
-    await at.close();
-    if (next instanceof Error) throw new Suspicious('a folder of the result was replaced', { cause: next });
-    at = next as FileHandle;
+    using above = at;
+    at = closing(open(inside(above, part), O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 'a folder of the result was replaced'));
   }
   return at;
+}
+
+/** @throws Suspicious, with these words */
+function open(path: string, flags: number, fault: string): number {
+  try {
+    return openSync(path, flags);
+  } catch (cause) {
+    throw new Suspicious(fault, { cause });
+  }
 }

@@ -2,7 +2,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 
-/** Names are bytes: read as UTF-8, one that is none would be looked for under another name, and what lies below it left out. */
+/** Names are bytes: one that is not UTF-8 would be decoded to another name, and what lies below it would not be counted. */
 const BYTES = { encoding: 'buffer' } as unknown as { encoding: 'latin1' };
 const SLASH = Buffer.from('/');
 
@@ -25,7 +25,7 @@ export async function isFuller(folder: string, bytes: number): Promise<boolean> 
   return false;
 }
 
-/** 0 for what has gone meanwhile: its neighbours are still there. */
+/** 0 for what was removed meanwhile: the others still count. */
 async function bytesOf(path: Buffer): Promise<number> {
   try {
     const { blocks } = await lstat(path);
@@ -36,5 +36,5 @@ async function bytesOf(path: Buffer): Promise<number> {
   }
 }
 
-/** Files come and go under our hands. */
+/** Files come and go while we look. */
 const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';

@@ -1,11 +1,10 @@
 /** Which models are here, whole and unchanged. */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
+import { hashOf } from './hash.ts';
 import type { Model } from './manifest.ts';
+import { readReceipt } from './receipt.ts';
 
 /** What was found of a model. `changed`: a file has other bytes than the manifest says. */
 export type ModelState = 'whole' | 'missing' | 'changed';
@@ -30,7 +29,7 @@ export async function findModels(models: readonly Model[], folders: readonly str
   for (const model of models) {
     const states: InstalledModel[] = [];
     for (const [each, known] of hashes) {
-      states.push({ model, state: await stateOf(model, known), folder: join(each, model.id) });
+      states.push({ model, state: await stateOf(model, known, join(each, model.id)), folder: join(each, model.id) });
       if (states.at(-1)?.state === 'whole') break;
     }
     const best = (['whole', 'changed', 'missing'] as const).flatMap((state) => states.filter((each) => each.state === state));
@@ -40,11 +39,14 @@ export async function findModels(models: readonly Model[], folders: readonly str
   return found;
 }
 
-async function stateOf({ id, files }: Model, hashes: Hashes): Promise<ModelState> {
-  for (const { name, bytes, sha256 } of files) {
-    const found = await hashes.of(join(id, name));
+async function stateOf(model: Model, hashes: Hashes, folder: string): Promise<ModelState> {
+  const made = await readReceipt(model, folder);
+  for (const file of model.files) {
+    const found = await hashes.of(join(model.id, file.name));
     if (found === undefined) return 'missing';
-    if (found.bytes !== bytes || (await found.sha256()) !== sha256) return 'changed';
+    const { bytes, sha256 } = 'made' in file ? { bytes: undefined, sha256: undefined, ...made?.[file.name] } : file;
+    if (bytes !== undefined && found.bytes !== bytes) return 'changed';
+    if (sha256 === undefined || (await found.sha256()) !== sha256) return 'changed';
   }
   return 'whole';
 }
@@ -57,7 +59,7 @@ interface Hashes {
   keep(): Promise<void>;
 }
 
-/** Hundreds of megabytes take longer than all else that a process does before it serves. Nothing but a new file or a write changes `stamp`. */
+/** Hashing hundreds of megabytes takes longer than all else at the start of a process, so hashes are kept. Only a new file or a write changes `stamp`. */
 const remembered = z.record(z.string(), z.object({ stamp: z.string(), sha256: z.string() }));
 const REMEMBERED = '.sha256.json';
 
@@ -90,15 +92,8 @@ async function openHashes(folder: string, remembering: boolean): Promise<Hashes>
       if (!isNew) return;
       const fresh = `${path}.${process.pid}`;
       const written = writeFile(fresh, JSON.stringify(Object.fromEntries(hashes))).then(() => rename(fresh, path));
-      // A volume that is mounted read-only is read each time.
+      // On a read-only volume nothing can be kept: it is read each time.
       await written.catch(() => rm(fresh, { force: true }).catch(() => undefined));
     },
   };
-}
-
-/** SHA-256 of a file, in hexadecimal. */
-export async function hashOf(path: string, signal?: AbortSignal): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash, signal === undefined ? {} : { signal });
-  return hash.digest('hex');
 }

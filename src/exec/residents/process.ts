@@ -1,5 +1,6 @@
 /** One resident process: serves job after job in its own folder, by itself or by a process that it forks for each, until it is replaced or fails. */
 
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Conversation, StepLimits } from '../../catalog/engine.ts';
 import { onAbort } from '../../streams/abort.ts';
@@ -78,6 +79,8 @@ const FORK_MS = 1_000;
 const FORK_TRIES = 3;
 /** RLIMIT_CPU counts a process's whole lifetime, which the number of its conversions and their wall-clock limits bound anyway. */
 const LIFETIME_CPU_SECONDS = 7 * 24 * 3600;
+/** A process grows over many requests, and each look at its memory reads some ten files of /proc. */
+const MEASURED_MS = 1_000;
 /** Our programs send fewer lines for one request. */
 const MOST_LINES = 10_000;
 
@@ -92,6 +95,8 @@ export class ResidentProcess {
   private killedFor: string | undefined;
   /** Processes that a fork server was asked for. */
   private forked = 0;
+  /** There was a folder for the results before. */
+  private tookOutput = false;
   private readonly folders: ResidentFolders;
   private readonly process: Confined;
   private readonly mayFork: boolean;
@@ -99,6 +104,7 @@ export class ResidentProcess {
   private readonly reaped: Promise<void>;
   private listener: { onMessage(message: Message): void; onBroken(error: ResidentBroken): void } | undefined;
   private partialLine = '';
+  private measured = { at: Number.NEGATIVE_INFINITY, bytes: 0 };
 
   /** @throws ResidentBroken if it does not become ready */
   static async start({ launcher, slot, name }: ResidentProcessOptions, program: Program, limits: StepLimits): Promise<ResidentProcess> {
@@ -135,7 +141,7 @@ export class ResidentProcess {
   async serve(request: Message, files: JobPaths, { limits, signal, onProgress }: ResidentRequestOptions): Promise<ProgramAnswer> {
     this.served++;
     try {
-      const names = await handIn(this.folders, files).catch((cause: unknown) => this.handoverFailed(cause));
+      const names = this.handIn(files);
       this.process.stdin.write(`${JSON.stringify(renamed(request, names))}\n`);
       const last = await this.receive({ wallMs: limits.wallMs, signal }, (message) => {
         const { progress } = message;
@@ -154,6 +160,8 @@ export class ResidentProcess {
       if (error instanceof ResidentBroken && error.wasFresh && (await this.isEmptied())) this.renewed = this.renew();
       else await this.end();
       throw error;
+    } finally {
+      this.giveBackOutput(files);
     }
   }
 
@@ -168,7 +176,7 @@ export class ResidentProcess {
   ): Promise<ProgramAnswer> {
     this.served++;
     try {
-      const names = await handIn(this.folders, files).catch((cause: unknown) => this.handoverFailed(cause));
+      const names = this.handIn(files);
       const started = converse(
         conversation((path) => String(renamed(path, names)), limits.memoryBytes),
         join(this.folders.folder, 'job'),
@@ -187,7 +195,14 @@ export class ResidentProcess {
     } catch (error) {
       await this.end();
       throw error;
+    } finally {
+      this.giveBackOutput(files);
     }
+  }
+
+  /** An empty one, where there is no result. Where something else has come to be there, the next step finds it. */
+  private giveBackOutput({ output }: JobPaths): void {
+    if (this.tookOutput && lstatSync(output, { throwIfNoEntry: false }) === undefined) this.folders.slot.makeOwned(output);
   }
 
   /** Kills the process. Resolves when its processes and folders are gone. */
@@ -202,9 +217,12 @@ export class ResidentProcess {
     return this.process.pid;
   }
 
-  /** Resident bytes of the supervisor and all its descendants. */
+  /** Resident bytes of the supervisor and all its descendants, at most `MEASURED_MS` ago. */
   residentBytes(): number {
-    return this.pid === undefined ? 0 : residentBytesOf(this.pid);
+    const now = performance.now();
+    if (now - this.measured.at < MEASURED_MS) return this.measured.bytes;
+    this.measured = { at: now, bytes: this.pid === undefined ? 0 : residentBytesOf(this.pid) };
+    return this.measured.bytes;
   }
 
   /** Whether the program forks a process for each request. The launcher kills that process after its request, and the program forks the next one. */
@@ -304,6 +322,15 @@ export class ResidentProcess {
     if (!this.over) this.process.kill();
     this.over = true;
     this.listener?.onBroken(new ResidentBroken(why, message));
+  }
+
+  private handIn(files: JobPaths): ReturnType<typeof handIn> {
+    this.tookOutput = existsSync(files.output);
+    try {
+      return handIn(this.folders, files);
+    } catch (cause) {
+      this.handoverFailed(cause);
+    }
   }
 
   private handoverFailed(cause: unknown): never {

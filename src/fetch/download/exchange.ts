@@ -1,6 +1,7 @@
 /** Sends one HTTP request over a connection that is not reused. */
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
+import { pipeline, type Readable } from 'node:stream';
 import { onAbort } from '../../streams/abort.ts';
 import { urlRefused } from '../refusal.ts';
 import type { ConnectTarget } from '../url.ts';
@@ -18,10 +19,20 @@ export function boundInterim(asked: ClientRequest): void {
 /** By name in lower case. */
 export type Headers = Readonly<Record<string, string>>;
 
+/** A request with a body. */
+export interface SentBody {
+  readonly method: 'POST' | 'PUT';
+  readonly type: string;
+  /** Its length, bytes. */
+  readonly bytes: number;
+  readonly content: Buffer | Readable;
+}
+
 /**
  * @param credentials headers that tell who asks
  * @param maxHeaderBytes of status line and headers together
  * @param signal ends the exchange until the response arrives; the body has its own limits
+ * @param sent GET without it
  * @returns the response, its body unread; destroying it closes the connection
  * @throws Failure `URL_REFUSED`: unreachable · the reason of `signal`
  */
@@ -31,13 +42,16 @@ export function exchange(
   credentials: Headers,
   maxHeaderBytes: number,
   signal: AbortSignal,
+  sent?: SentBody,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const asked = request({
       createConnection: () => socket,
       path: `${url.pathname}${url.search}`,
+      ...(sent === undefined ? {} : { method: sent.method }),
       headers: {
         ...credentials,
+        ...(sent === undefined ? {} : { 'content-type': sent.type, 'content-length': sent.bytes }),
         host: url.host,
         'user-agent': 'filemill',
         accept: '*/*',
@@ -68,7 +82,9 @@ export function exchange(
         // Node takes a broken connection for the end of a body without a length. Parse errors it reports to the body itself.
         if (cause.syscall !== undefined) answered?.destroy(cause);
         reject(urlRefused('unreachable', { says: 'The server in the URL did not send a valid HTTP response.', cause }));
-      })
-      .end();
+      });
+    if (sent === undefined || Buffer.isBuffer(sent.content)) asked.end(sent?.content);
+    // A failure of either is heard above; a server may answer before it has read all.
+    else pipeline(sent.content, asked, (cause) => cause && answered === undefined && asked.destroy(cause));
   });
 }

@@ -9,8 +9,8 @@ import { tokenOf } from '../../nats/token.ts';
 import { isFull, Unavailable } from '../../nats/unavailable.ts';
 import type { JobRecord } from '../record.ts';
 
-/** `open`: due at every run. `later`: due at its time, some hours ahead. */
-export type Stage = 'open' | 'later';
+/** `open`: due at every run. `soon`: due at its time, in no order. `later`: due at its time, all of them about as far ahead. */
+export type Stage = 'open' | 'soon' | 'later';
 
 export interface AgendaEntry {
   readonly stage: Stage;
@@ -30,6 +30,8 @@ export interface Agenda {
   has(entry: Omit<AgendaEntry, 'before'>): Promise<boolean>;
   /** Every open entry, by one request. */
   open(): Promise<readonly AgendaEntry[]>;
+  /** Entries of the stage `soon` that are due, by one request. */
+  soon(now: number): Promise<readonly AgendaEntry[]>;
   /** Entries of the stage `later` that are due. */
   later(now: number): AsyncIterable<AgendaEntry>;
   /** Whether every record from before the agenda has an entry. */
@@ -74,6 +76,12 @@ export function openAgenda({ manager, client, withRetry }: Nats): Agenda {
       throw isFull(error) ? new Unavailable('to store a due time, for lack of space', error) : error;
     }
   }
+  /** All of a stage. An older filemill takes no notice of stages that it does not know. */
+  const listed = async (stage: Stage): Promise<readonly AgendaEntry[]> => {
+    const ask = () => manager.streams.info(STREAM, { subjects_filter: `${PREFIX}${stage}.>` });
+    const { state } = await withRetry('to list due times', ask);
+    return Object.keys(state.subjects ?? {}).flatMap((subject) => entryIn(subject, state.last_seq + 1) ?? []);
+  };
   /** Takes a complete subject: for a wildcard the server would scan all of them. */
   const last = (subject: string) => withRetry('to look up due times', () => manager.streams.getMessage(STREAM, { last_by_subj: subject }));
 
@@ -93,11 +101,8 @@ export function openAgenda({ manager, client, withRetry }: Nats): Agenda {
 
     has: async (entry) => (await last(subjectOf(entry))) !== null,
 
-    async open() {
-      const ask = () => manager.streams.info(STREAM, { subjects_filter: `${PREFIX}open.>` });
-      const { state } = await withRetry('to list due times', ask);
-      return Object.keys(state.subjects ?? {}).flatMap((subject) => entryIn(subject, state.last_seq + 1) ?? []);
-    },
+    open: () => listed('open'),
+    soon: async (now) => (await listed('soon')).filter(({ time }) => time <= now),
 
     async *later(now) {
       let ahead = 0;
@@ -125,6 +130,6 @@ export const openEntry = ({ pool, id, createdAt }: Pick<JobRecord, 'pool' | 'id'
 
 function entryIn(subject: string, before: number): AgendaEntry | undefined {
   const [stage, time, pool, id] = subject.slice(PREFIX.length).split('.');
-  if ((stage !== 'open' && stage !== 'later') || pool === undefined || id === undefined) return undefined;
+  if ((stage !== 'open' && stage !== 'soon' && stage !== 'later') || pool === undefined || id === undefined) return undefined;
   return { stage, time: Number(time), pool, id, before };
 }

@@ -14,7 +14,7 @@ export const ensureBatches = (nats: Nats, replicas: number): Promise<void> => en
  * @param nats stays open when the store is closed
  * @param unreadable called for records that a scan had to skip
  */
-export function openBatches(nats: Nats, unreadable: (found: Error) => void = (found) => process.emitWarning(found)): BatchStore {
+export function openNatsBatches(nats: Nats, unreadable: (found: Error) => void = (found) => process.emitWarning(found)): BatchStore {
   const bucket = openBucket(nats, BATCHES.name);
   const read = ({ text }: BucketEntry): BatchRecord => BatchRecord.parse(JSON.parse(text));
   const readable = (entry: BucketEntry): BatchRecord | undefined => {

@@ -4,7 +4,7 @@ import { oldestIn } from '../../nats/oldest.ts';
 import { hasEnded, RETENTION_MS, visibility } from '../lifecycle.ts';
 import type { JobRecord } from '../record.ts';
 import type { Due } from '../store.ts';
-import { type Agenda, type AgendaEntry, openEntry } from './agenda.ts';
+import { type Agenda, type AgendaEntry, openEntry, type Stage } from './agenda.ts';
 
 interface DueDeps {
   readonly bucket: Bucket;
@@ -15,6 +15,8 @@ interface DueDeps {
 
 /** A record settled for longer is a tombstone, ms: it needs no entry, as it becomes one of the oldest records. */
 const LONGEST_ENTRY_MS = 2 * RETENTION_MS;
+/** An entry for a time nearer than this stands in no order, ms: those of the others are about as far ahead as files are kept. */
+const SOON_MS = RETENTION_MS / 2;
 /** Records checked at each call for a missing entry: written by an older filemill beside us, or in a restored store. */
 const CHECKED = 100;
 /** The same while there are records from before the agenda. */
@@ -31,13 +33,20 @@ export function dueOver({ bucket, agenda, recordIn }: DueDeps): (now: number) =>
     pool,
     createdAt: entry?.stage === 'open' ? entry.time : 0,
     async settle(until) {
-      if (until !== undefined && until - now <= LONGEST_ENTRY_MS) await agenda.add({ stage: 'later', time: until, pool, id });
+      if (until !== undefined && until - now <= LONGEST_ENTRY_MS) {
+        const stage = until - now < SOON_MS ? 'soon' : 'later';
+        await agenda.add({ stage, time: until, pool, id });
+      }
       if (entry !== undefined) await agenda.remove(entry);
     },
   });
 
   const isEntered = async (record: JobRecord): Promise<boolean> => {
-    if (hasEnded(record) && (await agenda.has({ ...openEntry(record), stage: 'later', time: record.expiresAt }))) return true;
+    const hasAt = (stage: Stage, time: number) => agenda.has({ ...openEntry(record), stage, time });
+    if (!hasEnded(record)) return agenda.has(openEntry(record));
+    const { expiresAt, webhook } = record;
+    if (await hasAt('later', expiresAt)) return true;
+    if (webhook !== undefined && ((await hasAt('soon', webhook.nextAt)) || (await hasAt('soon', expiresAt)))) return true;
     return agenda.has(openEntry(record));
   };
 
@@ -62,6 +71,7 @@ export function dueOver({ bucket, agenda, recordIn }: DueDeps): (now: number) =>
 
   return async function* due(now) {
     for (const entry of await agenda.open()) yield dueOf(entry, now, entry);
+    for (const entry of await agenda.soon(now)) yield dueOf(entry, now, entry);
     for await (const entry of agenda.later(now)) yield dueOf(entry, now, entry);
     const tombstones = oldestIn(bucket, (entry) => {
       const record = recordIn(entry);

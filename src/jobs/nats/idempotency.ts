@@ -19,7 +19,10 @@ export const ensureIdempotency = (nats: Nats, replicas: number): Promise<void> =
  * @param nats stays open when the store is closed
  * @param unreadable called for records that a sweep had to skip
  */
-export function openIdempotency(nats: Nats, unreadable: (found: Error) => void = (found) => process.emitWarning(found)): IdempotencyStore {
+export function openNatsIdempotency(
+  nats: Nats,
+  unreadable: (found: Error) => void = (found) => process.emitWarning(found),
+): IdempotencyStore {
   const bucket = openBucket(nats, RECORDS.name);
   const read = ({ text }: BucketEntry): IdempotencyRecord => IdempotencyRecord.parse(JSON.parse(text));
   const isOld = (record: IdempotencyRecord, now: number): boolean => record.createdAt < now - IDEMPOTENCY_TTL_MS;

@@ -6,6 +6,7 @@ import { RevisionConflict } from '../../errors.ts';
 import { type BucketEntry, type BucketSpec, ensureBucket, openBucket } from '../../nats/bucket.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { tokenOf } from '../../nats/token.ts';
+import { arrive } from '../lifecycle.ts';
 import type { JobRecord } from '../record.ts';
 import type { JobStore, Stored } from '../store.ts';
 import { fromText, MAX_RECORD_BYTES, toText, type Unreadable } from '../text.ts';
@@ -38,7 +39,7 @@ interface JobsDeps {
 }
 
 /** @param nats stays open when the store is closed @throws Unavailable from every method, if NATS does not respond in time */
-export function openJobs(nats: Nats, deps: JobsDeps = {}): JobStore {
+export function openNatsJobs(nats: Nats, deps: JobsDeps = {}): JobStore {
   const bucket = openBucket(nats, JOBS.name);
   const locks = openBucket(nats, LOCKS.name);
   const { report = (found) => process.emitWarning(found), clock = locks.now } = deps;
@@ -74,7 +75,9 @@ export function openJobs(nats: Nats, deps: JobsDeps = {}): JobStore {
 
     /** The key contains the pool, so this copies and then removes: no worker takes the copy before it has an order. */
     async move(left, revision) {
-      const record = { ...left, pool: left.moved?.to ?? left.pool };
+      const record = arrive(left);
+      // There is no copy: what would be removed is the record itself.
+      if (record.pool === left.pool) return { record, revision: await bucket.put(keyOf(record), toText(record), Math.max(1, revision)) };
       await agenda.add(openEntry(record));
       const there = await bucket.get(keyOf(record));
       const stored = there === undefined ? { record, revision: await bucket.put(keyOf(record), toText(record), 0) } : storedIn(there);

@@ -1,7 +1,7 @@
 /** Batches in one SQLite file, which several processes of one machine may hold open. */
 
 import { RevisionConflict } from '../../errors.ts';
-import { openDatabase } from '../../sqlite/open.ts';
+import { type DatabasePlace, openDatabase } from '../../sqlite/open.ts';
 import { BatchRecord, type BatchStore } from '../batch.ts';
 
 /** The age is in the record; one that cannot be read counts as old, and is skipped. */
@@ -13,11 +13,14 @@ const SCHEMA = `
 /** Records per page of a scan: no statement stays open between pages. */
 const PAGE = 64;
 /**
- * @param path of the database file, in an existing folder; the job store may keep its tables in the same one
+ * @param at the database file, in an existing folder, or a connection to it; the job store may keep its tables in the same one
  * @param unreadable called for records that a scan had to skip
  */
-export function openBatches(path: string, unreadable: (found: Error) => void = (found) => process.emitWarning(found)): BatchStore {
-  const database = openDatabase(path, SCHEMA);
+export function openSqliteBatches(
+  at: DatabasePlace,
+  unreadable: (found: Error) => void = (found) => process.emitWarning(found),
+): BatchStore {
+  const database = openDatabase(at, SCHEMA);
   const sql = {
     create: database.prepare('INSERT INTO batches (id, record) VALUES (?, ?) ON CONFLICT (id) DO NOTHING'),
     get: database.prepare('SELECT record FROM batches WHERE id = ?'),

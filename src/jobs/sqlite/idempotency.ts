@@ -1,15 +1,15 @@
 /** Idempotency records in one SQLite file, which several processes of one machine may hold open. */
 
-import { openDatabase } from '../../sqlite/open.ts';
+import { type DatabasePlace, openDatabase } from '../../sqlite/open.ts';
 import { IDEMPOTENCY_TTL_MS, IdempotencyRecord, type IdempotencyStore } from '../idempotency.ts';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS idempotency (key TEXT PRIMARY KEY, created_at INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS idempotency_by_age ON idempotency (created_at);
 `;
-/** @param path of the database file, in an existing folder; the job store may keep its tables in the same one */
-export function openIdempotency(path: string): IdempotencyStore {
-  const database = openDatabase(path, SCHEMA);
+/** @param at the database file, in an existing folder, or a connection to it; the job store may keep its tables in the same one */
+export function openSqliteIdempotency(at: DatabasePlace): IdempotencyStore {
+  const database = openDatabase(at, SCHEMA);
   const sql = {
     // One statement is one transaction. If a record that is not too old stays, nothing is returned.
     keep: database.prepare(

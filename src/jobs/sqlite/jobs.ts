@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { RevisionConflict } from '../../errors.ts';
-import { addColumn, openDatabase } from '../../sqlite/open.ts';
-import { TOMBSTONE_MS } from '../lifecycle.ts';
+import { addColumn, type DatabasePlace, openDatabase } from '../../sqlite/open.ts';
+import { arrive, TOMBSTONE_MS } from '../lifecycle.ts';
 import type { Due, JobStore, Stored } from '../store.ts';
 import { fromText, toText, type Unreadable } from '../text.ts';
 
@@ -26,18 +26,18 @@ const backfillAt = (now: number): string => `
 const PAGE = 64;
 
 /**
- * @param path of the database file, in an existing folder; the queue may keep its tables in the same one
+ * @param at the database file, in an existing folder, or a connection to it; the queue may keep its tables in the same one
  * @param clock ms since the epoch
  * @param unreadable called for records that a scan had to skip
  * @param exclusive no other process uses the store: locks that are held belong to a process that died
  */
-export function openJobs(
-  path: string,
+export function openSqliteJobs(
+  at: DatabasePlace,
   clock: () => number,
   unreadable: (found: Unreadable) => void = (found) => process.emitWarning(found),
   { exclusive = false }: { readonly exclusive?: boolean } = {},
 ): JobStore {
-  const database = openDatabase(path, SCHEMA);
+  const database = openDatabase(at, SCHEMA);
   addColumn(database, 'jobs', 'due_at', 'INTEGER NOT NULL DEFAULT 0', backfillAt(clock()));
   database.exec('CREATE INDEX IF NOT EXISTS jobs_by_due ON jobs (due_at, id)');
   if (exclusive) database.exec('DELETE FROM locks');
@@ -88,7 +88,7 @@ export function openJobs(
     },
 
     async move(left, revision) {
-      const record = { ...left, pool: left.moved?.to ?? left.pool };
+      const record = arrive(left);
       const row = sql.update.get(toText(record), record.id, revision);
       if (row === undefined) throw new RevisionConflict(`job ${record.id} was changed or removed since revision ${revision}`);
       changed(record.id);

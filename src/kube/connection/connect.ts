@@ -152,7 +152,7 @@ export async function connectKube({ kubeconfig, serviceAccount }: KubeSettings =
     ) {
       const path = pathOf(resource, { namespace }) + query({ ...selection, watch: true, allowWatchBookmarks: true });
       const ending = new AbortController();
-      const silent = new KubeError(0, 'TimedOut', `the API server said nothing about ${resource.plural} in time`);
+      const silent = new KubeError(0, 'TimedOut', `the API server sent nothing about ${resource.plural} in time`);
       let timer = setTimeout(() => ending.abort(silent), limitMs);
       const restartTimer = () => {
         clearTimeout(timer);

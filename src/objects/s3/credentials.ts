@@ -23,7 +23,7 @@ export interface CredentialsSource {
   replace(refused: Credentials): Promise<boolean>;
 }
 
-/** None could be had. The provider's own words stay here: they name accounts, roles and addresses. */
+/** No credentials were found. The provider's own message is not passed on: it names accounts, roles and addresses. */
 export class NoCredentials extends Error {
   override readonly name = 'NoCredentials';
   constructor(reason: string) {
@@ -31,7 +31,7 @@ export class NoCredentials extends Error {
   }
 }
 
-/** For one look-up with all that it asks, ms. */
+/** For one look-up with all its requests, ms. */
 const LIMIT_MS = 10_000;
 /** For one answer of an endpoint that hands out credentials, ms. */
 const ANSWER_MS = 3_000;

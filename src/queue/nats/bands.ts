@@ -34,6 +34,9 @@ export const allBands: readonly string[] = lanes.flatMap((lane) => BANDS.map((_,
 export const smallBands: readonly string[] = lanes.map((lane) => bandOf(lane, SMALL));
 export const firstBands: readonly string[] = lanes.flatMap((lane) => [SMALL, OWN].map((band) => bandOf(lane, band)));
 
+/** Where orders of clients wait that had others in the pool. */
+export const laterBands: ReadonlySet<string> = new Set(lanes.flatMap((lane) => [bandOf(lane, OWN + 1), bandOf(lane, BACKLOG)]));
+
 /** Where an order goes that gives way: behind all that wait. */
 export const lastBand: string = bandOf('bulk', BACKLOG);
 

@@ -15,11 +15,13 @@ const CHECK_MS = 2;
 interface DeliverySettings {
   readonly stream: string;
   readonly order: Order;
+  /** Whether its client has other orders. */
+  readonly isOneOfSeveral: () => Promise<boolean>;
   /** The bands in which orders wait for a slot such as this order's. */
   readonly waiters: readonly string[];
-  /** For how long each word of its holder holds it. */
+  /** How long each message of its holder keeps it held. */
   readonly ackWaitMs: number;
-  /** How long it waits for the first word. */
+  /** How long the server waits for the first message. */
   readonly unheardMs: number;
   /** Whether several servers store the stream. */
   readonly replicated: (stream: string) => Promise<boolean>;
@@ -28,7 +30,7 @@ interface DeliverySettings {
 export function deliveryOf(
   { client, manager, withRetry, keepAlive }: Nats,
   message: PulledMessage,
-  { stream, order, waiters, ackWaitMs, unheardMs, replicated }: DeliverySettings,
+  { stream, order, isOneOfSeveral, waiters, ackWaitMs, unheardMs, replicated }: DeliverySettings,
 ): Delivery {
   /** What is left of the time that it is held for, ms. The server counts it from when it hears us, so later than our request. */
   const leftSince = (asked: number) => asked + ackWaitMs - performance.now();
@@ -115,6 +117,8 @@ export function deliveryOf(
       const consumers = await Promise.all(waiters.map(look));
       return consumers.some(({ num_pending }) => num_pending > 0);
     },
+
+    isOneOfSeveral,
 
     /** Published again, as an order cannot change its band. If this worker dies in between, upkeep publishes the order that is missing. */
     async giveWay() {

@@ -4,6 +4,8 @@
 const MOST_CLIENTS = 10_000;
 /** Orders of a client that are remembered: more than are needed to choose its band. */
 const MOST_ORDERS = 16;
+/** Orders of which it is remembered whose they are; those that were published first are forgotten first. */
+const MOST_OWNED = 50_000;
 
 interface Placed {
   readonly jobId: string;
@@ -14,11 +16,15 @@ interface Placed {
 export interface PlacedOrders {
   /** @returns how many orders the client already has in the pool, up to `MOST_ORDERS`; call `settle` once this one is published or refused */
   place(pool: string, client: string, jobId: string): Promise<{ readonly ahead: number; settle(stored: boolean): void }>;
+  /** Whether the client of this order has another one in the pool. */
+  hasOthers(pool: string, jobId: string): Promise<boolean>;
 }
 
 /** @param isThere whether an order waits or is held; if it throws, the order counts as there */
 export function placedOrders(isThere: (pool: string, jobId: string) => Promise<boolean>): PlacedOrders {
   const byClient = new Map<string, Placed[]>();
+  /** The key in `byClient`, by pool and job. */
+  const owners = new Map<string, string>();
 
   /** A client's orders usually end in the order in which they were published: checks the oldest ones until one is still there. */
   async function forgetEnded(pool: string, orders: Placed[]): Promise<void> {
@@ -40,6 +46,11 @@ export function placedOrders(isThere: (pool: string, jobId: string) => Promise<b
       if (orders.length > MOST_ORDERS) orders.shift();
       byClient.delete(key);
       byClient.set(key, orders);
+      owners.set(`${pool} ${jobId}`, key);
+      for (const oldest of owners.keys()) {
+        if (owners.size <= MOST_OWNED) break;
+        owners.delete(oldest);
+      }
       for (const oldest of byClient.keys()) {
         if (byClient.size <= MOST_CLIENTS) break;
         byClient.delete(oldest);
@@ -49,6 +60,16 @@ export function placedOrders(isThere: (pool: string, jobId: string) => Promise<b
         placed.stored = stored;
       };
       return { ahead: Math.max(0, orders.indexOf(placed)), settle };
+    },
+
+    async hasOthers(pool, jobId) {
+      const orders = byClient.get(owners.get(`${pool} ${jobId}`) ?? '') ?? [];
+      // The newest ones end last.
+      for (const { jobId: other, stored } of orders.toReversed()) {
+        if (other === jobId || stored === false) continue;
+        if (stored === undefined || (await isThere(pool, other))) return true;
+      }
+      return false;
     },
   };
 }

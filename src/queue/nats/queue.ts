@@ -6,12 +6,13 @@ import { nakFor } from '../../nats/pull.ts';
 import { tokenOf } from '../../nats/token.ts';
 import { isFull, isRevisionConflict, isSubjectTaken } from '../../nats/unavailable.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from '../queue.ts';
-import { bandFor, bandOf, bandsOf, firstBands, OWN, smallBands } from './bands.ts';
+import { bandFor, bandOf, bandsOf, firstBands, laterBands, OWN, smallBands } from './bands.ts';
 import { deliveryOf } from './delivery.ts';
 import { depthOf } from './depth.ts';
 import { placedOrders } from './placed.ts';
 import { streamOf, subjectOf, UNHEARD_MS } from './pool.ts';
 import { replicationOver } from './replicas.ts';
+import { answerSeveral, askSeveral } from './several.ts';
 import { takerOver } from './take.ts';
 import { newPoolTurns, type PoolTurns } from './turns.ts';
 
@@ -42,7 +43,7 @@ interface Settings {
  * @param random from 0 to 1, below 1
  * @throws Unavailable from every method, if NATS does not respond in time
  */
-export function openQueue(
+export function openNatsQueue(
   nats: Nats,
   { ackWaitMs = ACK_WAIT_MS, unheardMs = UNHEARD_MS, knows = () => 'sizes', random = Math.random }: Settings = {},
 ): Queue {
@@ -66,6 +67,9 @@ export function openQueue(
   // Not retried: publishing must not wait for it.
   const placed = placedOrders(async (pool, jobId) => (await lookUp(pool, jobId)) !== null);
 
+  /** Only of a process that publishes. */
+  let unsubscribe: (() => void) | undefined;
+
   const has = async (pool: string, jobId: string): Promise<boolean> => {
     return (await withRetry('to look for an order', () => lookUp(pool, jobId))) !== null;
   };
@@ -84,8 +88,10 @@ export function openQueue(
       const message = await withRetry('to pull an order', () => taker.take(pool, bands, wait, signal));
       if (message === undefined) return undefined;
       const order = orderIn(message.text);
+      // Only of a client's first order its band does not tell.
+      const isOneOfSeveral = async () => laterBands.has(message.consumer) || (order !== undefined && askSeveral(nats, pool, order.jobId));
       if (order !== undefined)
-        return deliveryOf(nats, message, { stream: streamOf(pool), order, waiters, ackWaitMs, unheardMs, replicated });
+        return deliveryOf(nats, message, { stream: streamOf(pool), order, isOneOfSeveral, waiters, ackWaitMs, unheardMs, replicated });
       await withRetry('to requeue an order', () => message.say(nakFor(HAND_BACK_MS)), 0);
     }
     return undefined;
@@ -94,11 +100,12 @@ export function openQueue(
   return {
     async publish(order, { client, isSmall = false } = {}) {
       const { pool, lane, jobId } = order;
+      if (client !== undefined) unsubscribe ??= answerSeveral(nats, placed.hasOthers);
       const place = client === undefined ? undefined : await placed.place(pool, client, jobId);
       const known = knows(pool);
       const band = place !== undefined && known !== 'lanes' ? bandFor(place.ahead, isSmall && known === 'sizes') : OWN;
       const subject = subjectOf(pool, bandOf(lane, band), tokenOf(jobId));
-      // In no band may there be one.
+      // No band may have an order of this job.
       const expect = { lastSubjectSequence: 0, lastSubjectSequenceSubject: subjectOf(pool, '*', jobId) };
       let isStored = true;
       let attempts = 0;
@@ -177,6 +184,7 @@ export function openQueue(
     /** Waiting pulls end without an order, and orders still on their way to them are released. */
     async close() {
       closing.abort();
+      unsubscribe?.();
       await taker.settled();
     },
   };

@@ -2,17 +2,17 @@
 import type { Config } from '../../config.ts';
 import { BANDS, SMALL_BANDS } from '../../contracts/messages/presence.ts';
 import { encryptionWith, saltOf } from '../../jobs/encryption.ts';
-import { openBatches } from '../../jobs/nats/batches.ts';
-import { openIdempotency } from '../../jobs/nats/idempotency.ts';
-import { openJobs } from '../../jobs/nats/jobs.ts';
-import { openLimits } from '../../limits/nats.ts';
+import { openNatsBatches } from '../../jobs/nats/batches.ts';
+import { openNatsIdempotency } from '../../jobs/nats/idempotency.ts';
+import { openNatsJobs } from '../../jobs/nats/jobs.ts';
+import { openNatsLimits } from '../../limits/nats.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { openS3 } from '../../objects/s3/store.ts';
-import { type Known, openQueue } from '../../queue/nats/queue.ts';
+import { type Known, openNatsQueue } from '../../queue/nats/queue.ts';
 import { openRoom } from '../../queue/nats/room.ts';
 import { natsSignals } from '../../signals/nats.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { openUploads } from '../../uploads/nats.ts';
+import { openNatsUploads } from '../../uploads/nats.ts';
 import { uploadsOver } from '../../uploads/uploads.ts';
 import { CannotStart } from '../process/cannot-start.ts';
 import { limitsOver } from '../process/limits.ts';
@@ -28,8 +28,8 @@ export async function openCluster(nats: Nats, config: Config, log: Log, unreadab
     );
   if (secret.key === undefined) throw new CannotStart('the role api needs a secret that all replicas share: set SECRET_KEY');
   const objects = await openS3(s3);
-  const jobs = await openJobs(nats, { report: unreadable('job') });
-  const uploadRecords = openUploads(nats, unreadable('upload'));
+  const jobs = await openNatsJobs(nats, { report: unreadable('job') });
+  const uploadRecords = openNatsUploads(nats, unreadable('upload'));
   const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock, config.limits.enabled);
   const registry = await openPools(nats, config.pools, log, clock);
   const knows = (pool: string): Known => {
@@ -37,14 +37,14 @@ export async function openCluster(nats: Nats, config: Config, log: Log, unreadab
     if (said?.has(BANDS) !== true) return 'lanes';
     return said.has(SMALL_BANDS) ? 'sizes' : 'numbers';
   };
-  const queue = openQueue(nats, { knows });
+  const queue = openNatsQueue(nats, { knows });
   const room = openRoom(nats);
   const signals = natsSignals(nats);
   await signals.join();
   return {
     jobs,
-    batches: openBatches(nats, unreadable('batch')),
-    idempotency: openIdempotency(nats, unreadable('idempotency')),
+    batches: openNatsBatches(nats, unreadable('batch')),
+    idempotency: openNatsIdempotency(nats, unreadable('idempotency')),
     queue,
     room,
     objects,
@@ -54,7 +54,7 @@ export async function openCluster(nats: Nats, config: Config, log: Log, unreadab
     signals,
     encryption: encryptionWith(secret.key, saltOf(secret.key, secret.salt)),
     limits: limitsOver(config, {
-      store: openLimits(nats, clock, unreadable('client')),
+      store: openNatsLimits(nats, clock, unreadable('client')),
       jobs,
       salt: saltOf(secret.key, secret.salt),
       clock,

@@ -2,6 +2,7 @@
 
 import type { ApiDeps } from '../../api/deps.ts';
 import { grants } from '../../api/jobs/grants.ts';
+import { forwarding } from '../../api/recipes/forward.ts';
 import { Claimed, GRANT_VERSION, Grant, GrantRefused, grantRefusal } from '../../contracts/messages/grant.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { answer, hedgedAsker, RequestRefused } from '../../nats/requests.ts';
@@ -9,12 +10,18 @@ import { answer, hedgedAsker, RequestRefused } from '../../nats/requests.ts';
 const SUBJECT = 'grant.';
 
 /** @returns unsubscribe */
-export function answerGrants(nats: Nats, { jobs, objects, encryption }: Pick<ApiDeps, 'jobs' | 'objects' | 'encryption'>): () => void {
-  const grant = grants(jobs, objects, encryption);
+export function answerGrants(nats: Nats, deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue'>): () => void {
+  const { jobs, files } = deps;
+  const forward = forwarding(deps);
+  const grant = grants(jobs.store, files.objects, jobs.encryption, files.suffix);
   // The permissions of NATS let a worker ask for its own pool only.
   return answer(nats, `${SUBJECT}*`, async (text, subject) => {
     try {
-      const { jobId, attempt } = claimedIn(text);
+      const { jobId, attempt, forward: isDone = false } = claimedIn(text);
+      if (isDone) {
+        await forward(jobId);
+        return '';
+      }
       return JSON.stringify(await grant(jobId, attempt, subject.slice(SUBJECT.length)));
     } catch (error) {
       const { code, message } = error instanceof GrantRefused ? error : new GrantRefused('unavailable', 'the replica failed');
@@ -29,6 +36,15 @@ function claimedIn(text: string): Claimed {
   } catch (cause) {
     throw new GrantRefused('unreadable', 'the question cannot be read here', cause);
   }
+}
+
+/** For the workers of a pool: a recipe that is done there goes on in the next. */
+export function askToForward(nats: Nats, pool: string): (jobId: string) => Promise<void> {
+  const ask = hedgedAsker(nats);
+  return (jobId) => {
+    const claimed: Claimed = { version: GRANT_VERSION, jobId, attempt: '', forward: true };
+    return ask(SUBJECT + pool, JSON.stringify(claimed), () => undefined);
+  };
 }
 
 /** For the workers of a pool. @returns a function that throws GrantRefused · Unavailable */

@@ -19,7 +19,7 @@ import { openRegistry } from '../../pools/nats/registry.ts';
 import { publishRetire } from '../../pools/nats/retire.ts';
 import { subscribeWorkers } from '../../pools/nats/workers.ts';
 import { ensurePool } from '../../queue/nats/pool.ts';
-import { openQueue } from '../../queue/nats/queue.ts';
+import { openNatsQueue } from '../../queue/nats/queue.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 type PoolNats = Pick<
@@ -51,7 +51,7 @@ export async function openPoolNats(
     heardSince = performance.now();
   });
   return {
-    queue: openQueue(nats),
+    queue: openNatsQueue(nats),
     workers,
     registry,
     retire: (pool, worker) => publishRetire(nats, pool, worker),

@@ -19,7 +19,7 @@ export function answerSubmissions(nats: Nats, deps: ApiDeps, base: () => string)
       for (const unsubscribe of subscriptions) unsubscribe();
     };
   };
-  onAbort(deps.stopping, serve('convert', 'upload'));
+  onAbort(deps.service.stopping, serve('convert', 'upload'));
   const unsubscribe = serve('look', 'cancel');
   return async () => {
     unsubscribe();

@@ -1,7 +1,7 @@
 /** The converters of this machine: found, versioned, and behind the launcher. */
 import { join } from 'node:path';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { type Engine, modelsOf } from '../../catalog/engine.ts';
+import { type Engine, modelsOf, modelsUsedBy } from '../../catalog/engine.ts';
 import { engines } from '../../catalog/engines.gen.ts';
 import { noSuchModel } from '../../catalog/listed-tool.ts';
 import { servedIn, workingCatalog } from '../../catalog/live.ts';
@@ -35,7 +35,7 @@ export interface Converters {
 
 export interface Confinement {
   readonly landlockAbi: number;
-  /** Who counts what a conversion uses. */
+  /** What measures the memory and processor time of a conversion. */
   readonly counts: 'cgroup' | 'launcher';
 }
 
@@ -60,7 +60,7 @@ export async function openConverters(
   openFolder(dataDir);
   const workDir = worker.dir ?? reachableFolder(dataDir);
   openFolder(workDir, 'work folder', 'WORK_DIR');
-  const needed = new Set(engines.filter((engine) => isServed(engine, served)).flatMap(modelsOf));
+  const needed = new Set(engines.filter((engine) => isServed(engine, served)).flatMap(modelsUsedBy));
   const [cgroups, runtime, models] = await Promise.all([
     opening,
     stage(checkout, process.execPath, runtimeDir ?? workDir),
@@ -84,7 +84,7 @@ export async function openConverters(
       ? 'converters are confined; the kernel limits what each uses by a cgroup'
       : 'converters are confined; the launcher measures what each uses, because no cgroup can be created',
   );
-  // With Internet access switched off, its engines are neither present nor missing.
+  // With Internet access switched off, engines that need it are neither present nor missing.
   const offline = fetch.rest ? [] : engines.filter(({ binaries }) => Object.values(binaries).some(({ egress }) => egress));
   const unserved = engines.filter((engine) => !isServed(engine, served));
   // Nor those whose model is not installed.

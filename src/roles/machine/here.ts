@@ -63,3 +63,22 @@ function poolHere(catalog: Catalog, name: Toolchain, slots: number, devices: Dev
   const workers = { workers: slots > 0 ? 1 : 0, isHeard: slots > 0, ...(devices && { devices: devices.counts }) };
   return { name, toolchain: name, ...about, ...workers, engines: enginesHere(catalog, name), seenAt };
 }
+
+/** What this machine can do now: each member is computed when it is read. */
+export function catalogueHere(
+  converters: Pick<Converters, 'catalog' | 'toolbox' | 'engineStates'>,
+  served: readonly Toolchain[],
+  pools: () => ReadonlyMap<string, Pool>,
+) {
+  return {
+    get current() {
+      return converters.catalog();
+    },
+    get missing() {
+      return missingHere(converters, served);
+    },
+    get pools() {
+      return pools();
+    },
+  };
+}

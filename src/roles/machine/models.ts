@@ -1,4 +1,5 @@
 /** The models of this machine that programs can use: whole, and where converters can read them. */
+import { createHash } from 'node:crypto';
 import { cp, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { everyoneReaches } from '../../exec/confine/stage.ts';
@@ -34,7 +35,13 @@ export async function modelsHere(
 /** As root, converters run as users without access to a private home folder. */
 async function readable({ model, folder }: InstalledModel, copies: string): Promise<string> {
   if (process.getuid?.() !== 0 || everyoneReaches(folder)) return folder;
-  const copy = join(copies, `${model.id}-${model.files[0]?.sha256.slice(0, 16)}`);
+  const copy = join(
+    copies,
+    `${model.id}-${createHash('sha256')
+      .update(JSON.stringify([model.files, model.converted]))
+      .digest('hex')
+      .slice(0, 16)}`,
+  );
   if ((await stat(copy).catch(() => undefined)) !== undefined) return copy;
   const fresh = `${copy}.${process.pid}`;
   await cp(folder, fresh, { recursive: true });

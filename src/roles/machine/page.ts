@@ -1,13 +1,14 @@
 /** The page for browsers, as this machine has it: a document, and files whose names change with their content, read once. */
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import type { PageFiles, PlainViews } from '../../api/deps.ts';
+import { packings } from '../../api/http/encoded.ts';
+import type { PageAsset, PageFiles, PageHeads, PlainViews } from '../../api/page-files.ts';
 import type { Config } from '../../config.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** Where a checkout, and an image, has the page: `scripts/build-web` leaves it there. */
 const FOLDER = '.cache/web';
-/** Anything else is left alone. */
+/** Files with other extensions are not served. */
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -19,10 +20,16 @@ export async function pageHere({ web }: Pick<Config, 'web'>, checkout: string, l
   if (!web.enabled) return undefined;
   try {
     const folder = join(checkout, FOLDER);
-    const assets = new Map<string, { contentType: string; bytes: Buffer }>();
-    for (const name of await readdir(join(folder, 'assets'))) {
+    const assets = new Map<string, PageAsset>();
+    const names = new Set(await readdir(join(folder, 'assets')));
+    const asset = (name: string) => readFile(join(folder, 'assets', name));
+    for (const name of names) {
       const contentType = TYPES[extname(name)];
-      if (contentType !== undefined) assets.set(name, { contentType, bytes: await readFile(join(folder, 'assets', name)) });
+      if (contentType === undefined) continue;
+      // Left by scripts/pack-page.ts.
+      const there = packings.filter((packing) => names.has(`${name}.${packing}`));
+      const packed = new Map(await Promise.all(there.map(async (packing) => [packing, await asset(`${name}.${packing}`)] as const)));
+      assets.set(name, { contentType, bytes: await asset(name), packed });
     }
     const read = (name: string) => readFile(join(folder, name), 'utf8');
     const byLanguage = async <View>(name: string) =>
@@ -30,6 +37,8 @@ export async function pageHere({ web }: Pick<Config, 'web'>, checkout: string, l
     return {
       document: await read('index.html'),
       firstViews: await byLanguage<string>('first.json'),
+      heads: await byLanguage<PageHeads>('heads.json'),
+      searchable: web.sitemap,
       plainViews: await byLanguage<PlainViews>('plain.json'),
       assets,
     };

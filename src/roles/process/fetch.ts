@@ -9,11 +9,14 @@ import { type FindPage, findPage } from '../../fetch/pages/page.ts';
 import { type EgressProxy, openEgressProxy } from '../../fetch/pages/proxy.ts';
 import { type PrivateFetch, privateConnect, privateConnector, privateUrls } from '../../fetch/private.ts';
 import { nameServers } from '../../fetch/resolve.ts';
+import { guardedSender, type Sender } from '../../fetch/send.ts';
 import { CannotStart } from './cannot-start.ts';
 
 export interface Fetching {
   readonly fetch: Fetch | undefined;
   readonly findPage: FindPage | undefined;
+  /** Requests to servers that clients name. */
+  readonly sender: Sender | undefined;
   readonly privately: PrivateFetch | undefined;
   readonly openEgressProxy: (() => Promise<EgressProxy>) | undefined;
 }
@@ -21,12 +24,13 @@ export interface Fetching {
 /** @returns nothing if fetching by URL is disabled @throws CannotStart if egress is set without its token */
 export function fetchingFor(config: Pick<Config, 'fetch' | 'egress'>): Fetching {
   const { fetch: settings } = config;
-  if (!settings.rest) return { fetch: undefined, findPage: undefined, privately: undefined, openEgressProxy: undefined };
+  if (!settings.rest) return { fetch: undefined, findPage: undefined, sender: undefined, privately: undefined, openEgressProxy: undefined };
   const connector = wayFor(config);
   const own = wayFor(config, true);
   return {
     fetch: guardedFetch(settings, connector),
     findPage: findPage(settings, connector),
+    sender: guardedSender(settings, connector),
     privately: {
       fetch: guardedFetch(settings, own, undefined, privateUrls(settings)),
       connect: privateConnect(settings, own),

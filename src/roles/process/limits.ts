@@ -14,7 +14,7 @@ const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 interface LimitsDeps {
   readonly store: LimitStore;
   readonly jobs: JobStore;
-  /** A secret that lasts. */
+  /** A secret that stays the same after a restart. */
   readonly salt: string;
   /** Ms since the epoch. */
   readonly clock: () => number;
@@ -30,7 +30,7 @@ export function limitsOver({ limits, api }: Config, { store, jobs, salt, clock, 
     unlimited: [...limits.unlimited, ...(isHome ? LOOPBACK : [])],
     salt,
   });
-  if (!limits.enabled) return { identify, limiter: unlimited(limits, clock), flood: undefined, assistantFlood: undefined };
+  if (!limits.enabled) return { identify, clock, limiter: unlimited(limits, clock), flood: undefined, assistantFlood: undefined };
   const fateOf = async (job: string) => {
     const record = (await jobs.get(job))?.record;
     if (record === undefined) return 'unknown';
@@ -39,6 +39,7 @@ export function limitsOver({ limits, api }: Config, { store, jobs, salt, clock, 
   const [flood, assistantFlood] = [floodGuard(limits.readsPerMinute), floodGuard(limits.messagesPerMinute)];
   return {
     identify,
+    clock,
     limiter: exceptUnlimited(limiterOver(store, limits, { clock, fateOf }), unlimited(limits, clock)),
     flood,
     assistantFlood,

@@ -2,14 +2,17 @@
 import { basename, join } from 'node:path';
 import type { Catalog, Route } from '../../catalog/catalog.ts';
 import type { EngineWarning, Facts } from '../../catalog/engine.ts';
+import { areCompared } from '../../catalog/fidelity/receipt.ts';
 import { baseName } from '../../catalog/names.ts';
-import { type Options, optionNames } from '../../catalog/options/options.ts';
+import { lackingOptions, type Options, optionNames } from '../../catalog/options/options.ts';
 import { pagesOfResults } from '../../catalog/options/pages.ts';
+import { noticedIn } from '../../catalog/planning/noticed.ts';
 import { ignoredOptions, optionsForHop } from '../../catalog/route.ts';
 import { conversionFailed, type Failure } from '../../errors.ts';
 import { EngineAbsent, namingEngine } from '../failure.ts';
 import type { EngineStates } from '../trials/engine-states.ts';
 import type { Proof } from '../trials/proof.ts';
+import { measureByEngine, measureContents } from './measure.ts';
 import { writePasswordFile } from './password.ts';
 import { type HopDeps, runHop } from './run-hop.ts';
 
@@ -73,18 +76,18 @@ export async function convert(deps: ConvertDeps, work: ConversionWork): Promise<
   const first = route?.hops[0]?.engine;
   if (route === undefined || first === undefined) throw engineMissing(deps);
 
-  const warnings: EngineWarning[] = routeWarnings(route, wanted, work.source.format);
+  const warnings: EngineWarning[] = routeWarnings(route, wanted, work);
   const found = await namingEngine(first, () => judge.lookThrough(work.source.format, work.source.path));
+  warnings.push(...noticedIn(found));
   const passwordFile = await writePasswordFile(slot, base, work.password);
+  const reading = areCompared(work.source.format, work.target) ? readBeside(deps, work.source) : undefined;
 
   let [before, after]: Facts[] = [found, {}];
   let inputs: ResultFile[] = [{ folder: base, name: basename(work.source.path), label: '' }];
   for (const [index, hop] of route.hops.entries()) {
-    const hopFolder = join(base, `hop-${index}`);
-    slot.makeOwned(hopFolder);
     const results: ResultFile[] = [];
     for (const [part, input] of inputs.entries()) {
-      const folder = join(hopFolder, String(part).padStart(4, '0'));
+      const folder = join(base, `hop-${index}-${String(part).padStart(4, '0')}`);
       const { engine, source, target } = hop;
       const done = await namingEngine(engine, () =>
         proof.check(engine, hop, work.signal, () =>
@@ -111,6 +114,11 @@ export async function convert(deps: ConvertDeps, work: ConversionWork): Promise<
     }
     inputs = results;
   }
+  const contents = (await reading) ?? {};
+  const [only] = inputs;
+  const isMeasured = contents['contents'] !== undefined && only !== undefined && inputs.length === 1;
+  const had = isMeasured ? await measureByEngine(deps, { ...work, ...work.source }) : {};
+  const made = isMeasured ? await measureByEngine(deps, { ...work, format: work.target, path: join(only.folder, only.name) }) : {};
   const pages = work.options.pages === undefined ? undefined : pagesOfResults(work.options.pages, inputs.length);
   const files = inputs.map((file, index) => ({ ...file, page: pages?.[index] }));
   return {
@@ -118,8 +126,16 @@ export async function convert(deps: ConvertDeps, work: ConversionWork): Promise<
     files,
     warnings: unique(warnings),
     engine: { name: first.name, version: catalog.version(first.id) },
-    found: { source: before ?? {}, result: after ?? {}, options },
+    found: { source: { ...before, ...contents, ...had }, result: { ...after, ...made }, options },
   };
+}
+
+/** The judge reads beside the conversion. */
+function readBeside({ judge }: ConvertDeps, { format, path }: SourceFile): Promise<Facts> {
+  const contents = measureContents(judge, format, path);
+  // A conversion that fails meanwhile does not ask for them.
+  contents.catch(() => {});
+  return contents;
 }
 
 /** No engine of this worker can do it now. */
@@ -130,11 +146,18 @@ export function engineMissing({ states }: Pick<ConvertDeps, 'states'>): Failure 
   return conversionFailed('engine_missing', { says, details: { retryable: true }, cause });
 }
 
-function routeWarnings(route: Route, wanted: readonly (typeof optionNames)[number][], source: string): EngineWarning[] {
-  const ignored = ignoredOptions(route, wanted).map((name) => ({
-    code: 'option_ignored',
-    message: `The option ${name} has no effect on this conversion.`,
-  }));
+function routeWarnings(
+  route: Route,
+  wanted: readonly (typeof optionNames)[number][],
+  { source: { format: source }, options }: ConversionWork,
+) {
+  const unused = ignoredOptions(route, wanted);
+  const ignored: EngineWarning[] = [
+    ...unused.map((name) => ({ code: 'option_ignored', message: `The option ${name} has no effect on this conversion.` })),
+    ...lackingOptions(options)
+      .filter(({ name }) => !unused.includes(name))
+      .map(({ name, lacks }) => ({ code: 'option_ignored', message: `The option ${name} has no effect without ${lacks}.` })),
+  ];
   const losses = [...new Set(route.hops.flatMap((hop) => hop.loses))];
   const lossy =
     losses.length === 0 ? [] : [{ code: 'lossy', message: `This conversion from ${source} does not keep: ${losses.join(', ')}.` }];

@@ -11,8 +11,8 @@ import type { Slot } from '../../exec/files/workspace.ts';
 import { finish, type Result } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { outputKey } from '../../objects/keys.ts';
-import { AccessDenied, Unreachable } from '../../objects/store.ts';
-import { download, upload } from '../../objects/transfer.ts';
+import { AccessDenied, Unreachable, type Written } from '../../objects/store.ts';
+import { download, handOver, upload } from '../../objects/transfer.ts';
 import { throughOutage } from '../orders/outage.ts';
 import type { JobHandler } from '../orders/process-order.ts';
 import { type ConversionResult, type ConvertDeps, convert, engineMissing, type SourceFile } from './convert.ts';
@@ -24,7 +24,7 @@ import { convertWithTool } from './run-tool.ts';
 /** Room for a ZIP's own bytes around parts that are each within their bound. */
 const MAX_DELIVERY_BYTES = MAX_OUTPUT_BYTES + (1 << 24);
 
-/** From one try of an upload to the next while the object store is away, ms. */
+/** Pause between two tries of an upload while the object store is away, ms. */
 const RETRY_MS = 2_000;
 /** The same where the store refuses what replicas sign, ms: each try asks them for new grants, and they may have a wrong key for minutes. */
 const REFUSED_MS = 20_000;
@@ -40,8 +40,10 @@ export function jobHandler(deps: ConvertDeps): JobHandler {
   return async (record, grant, { signal, onProgress, renewGrant, onPhase, defer }) => {
     const base = await slot.makeFolder('job');
     defer(() => slot.removeFolder(base));
-    const folder = await slot.makePrivateFolder('delivery');
-    defer(() => slot.removeFolder(folder));
+    const { path: folder, empty } = slot.keptFolder('delivery');
+    // What an earlier job left there would be in the way.
+    await empty();
+    defer(empty);
     const transfer = transfers(grant, renewGrant);
 
     const sources = await downloadSources(slot, base, record, (path, index, sizeBytes) =>
@@ -49,11 +51,11 @@ export function jobHandler(deps: ConvertDeps): JobHandler {
     );
     onPhase('converting');
     const onConverted = () => onPhase('packing');
-    const context = { base, folder, password: grant.password, signal, onProgress, onConverted };
+    const context = { base, folder, password: grant.password, suffix: grant.suffix, signal, onProgress, onConverted };
     const { delivery, ...result } = await runJob(deps, record, sources, context);
     onPhase('uploading');
     const { sizeBytes, sha256 } = await throughOutage(isUnreachable, { retryMs, signal }, () =>
-      transfer(({ output }) => upload(delivery.path, output, MAX_DELIVERY_BYTES, signal)),
+      transfer(({ output }) => handOver(delivery.path, output, MAX_DELIVERY_BYTES, signal, delivery.sha256)),
     );
 
     const { filename, contentType, files } = delivery;
@@ -62,11 +64,17 @@ export function jobHandler(deps: ConvertDeps): JobHandler {
   };
 }
 
+/** Waits while the object store is away. */
+export const uploadResult = (transfer: ReturnType<typeof transfers>, path: string, signal: AbortSignal): Promise<Written> =>
+  throughOutage(isUnreachable, { retryMs, signal }, () => transfer(({ output }) => upload(path, output, MAX_DELIVERY_BYTES, signal)));
+
 interface JobContext extends Pick<Parameters<typeof convert>[1], 'base' | 'password' | 'signal' | 'onProgress'> {
   /** Absolute path of an empty folder that converters cannot access: the result is packed there. */
   readonly folder: string;
   /** Called before the result is packed. */
   readonly onConverted?: () => void;
+  /** Behind the name of the source. */
+  readonly suffix?: string | undefined;
 }
 
 /** What a job's record says of its end, and the file that is delivered. */
@@ -79,19 +87,19 @@ export async function runJob(
   deps: ConvertDeps,
   record: Pick<JobRecord, 'filename' | 'target' | 'tool' | 'options'>,
   sources: readonly SourceFile[],
-  { folder, onConverted, ...context }: JobContext,
+  { folder, onConverted, suffix, ...context }: JobContext,
 ): Promise<Converted> {
-  const result = await run(deps, record, sources, context);
+  const result = await runWork(deps, record, sources, context);
   onConverted?.();
   const { filename: sourceName, target } = record;
   const alwaysZip = toolOf(record)?.alwaysZip;
-  const delivery = await packOutput(folder, result, { sourceName, target, alwaysZip, signal: context.signal });
+  const delivery = await packOutput(folder, result, { sourceName, target, alwaysZip, suffix, signal: context.signal });
   const fidelity = await receiptFor(deps.judge, result, delivery, target.format);
   return { warnings: [...result.warnings, ...delivery.warnings, ...lossesIn(fidelity)], engine: result.engine, delivery, fidelity };
 }
 
 /** Transfers that renew the grant where the store refuses its URLs. */
-function transfers(first: Grant, renewGrant: () => Promise<Grant>): <T>(work: (grant: Grant) => Promise<T>) => Promise<T> {
+export function transfers(first: Grant, renewGrant: () => Promise<Grant>): <T>(work: (grant: Grant) => Promise<T>) => Promise<T> {
   let grant = first;
   return async (work) => {
     for (let renewals = 0; ; renewals++) {
@@ -109,14 +117,15 @@ function transfers(first: Grant, renewGrant: () => Promise<Grant>): <T>(work: (g
 const toolOf = ({ tool }: Pick<JobRecord, 'tool'>): Tool | undefined => toolNamed(tool?.slug);
 
 /** The same that the API has chosen the pool by: an engine that is preferred and is not there runs in another pool. */
-function methodFor(deps: ConvertDeps, work: ByPlan, input: Input): Method {
+function methodsFor(deps: ConvertDeps, work: ByPlan, input: Input): { readonly method: Method; readonly others: readonly Method[] } {
   const method = deps.catalog.method(work, input);
   if (method === undefined) throw engineMissing(deps);
-  return method;
+  const here = deps.catalog.methods(work).filter(({ onRequest }) => !onRequest);
+  return { method, others: here.slice(here.indexOf(method) + 1) };
 }
 
 /** A tool's own plan, or a conversion. @throws Failure `CONVERSION_FAILED` */
-async function run(
+export async function runWork(
   deps: ConvertDeps,
   record: Pick<JobRecord, 'target' | 'tool' | 'options'>,
   sources: readonly SourceFile[],
@@ -130,7 +139,7 @@ async function run(
   const target = record.target.format;
   const running =
     tool !== undefined && 'methods' in tool.work
-      ? convertWithTool(deps, { ...work, slug: tool.slug, method: methodFor(deps, tool.work, work.input), sources, target })
+      ? convertWithTool(deps, { ...work, slug: tool.slug, ...methodsFor(deps, tool.work, work.input), sources, target })
       : // `readOptions` of the same catalog version wrote the options, and they are read back from JSON.
         convert(deps, { ...work, source, target, options: record.options as Options, maxPixels: tool?.bounds?.maxPixels });
   const conversion = await (tool === undefined || tool.opensEncrypted ? running : running.catch(adviseUnlock));
@@ -174,11 +183,10 @@ async function smaller(conversion: ConversionResult, { path, format }: SourceFil
   const { base, files, warnings, found } = conversion;
   const [only] = files;
   if (format !== target || only === undefined || files.length > 1) return conversion;
-  const { handle, sizeBytes } = await openFile(base, only.folder, only.name);
-  await handle.close();
-  if (sizeBytes < (await stat(path)).size) return conversion;
+  using opened = openFile(base, only.folder, only.name);
+  if (opened.sizeBytes < (await stat(path)).size) return conversion;
   const warning = { code: 'not_smaller', message: 'The file could not be made smaller: it is returned unchanged.' };
-  // What the conversion would have lost is all there.
+  // The source is returned: nothing was lost.
   const kept = warnings.filter(({ code }) => code !== 'lossy');
   const unchanged = found && { found: { ...found, result: found.source } };
   return { ...conversion, ...unchanged, files: [{ folder: base, name: basename(path), label: '' }], warnings: [...kept, warning] };

@@ -1,11 +1,12 @@
 /** Runs one engine on one file: inspects it, plans, carries the steps out, and checks the results. Trials take the same way as conversions. */
-import { stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Hop } from '../../catalog/catalog.ts';
 import { type Engine, type EngineWarning, type Facts, isInspected, type Plan, type StepLimits, type Task } from '../../catalog/engine.ts';
 import { largestFrame } from '../../catalog/planning/bounds.ts';
 import { toUtf8 } from '../../catalog/planning/documents/text.ts';
 import { requireMemory } from '../../catalog/planning/encoders.ts';
+import { pictureOf } from '../../catalog/planning/headers/picture.ts';
 import { runTimeMs } from '../../catalog/planning/run-time.ts';
 import { Failure, inputLimit } from '../../errors.ts';
 import { isUtf8Text } from '../../exec/files/utf8.ts';
@@ -24,7 +25,7 @@ export interface HopDeps {
 export interface HopRun extends Pick<Hop, 'engine' | 'source' | 'target'>, Pick<Task, 'options' | 'input' | 'passwordFile'> {
   /** Absolute path of the folder that the programs may write to. */
   readonly base: string;
-  /** Absolute path of a folder below `base`: it is created, and the results lie in it. */
+  /** Absolute path of a folder below `base`: it is created, and nothing but the results lies in it. */
   readonly folder: string;
   /** What the judge has found in the input. */
   readonly found: Facts;
@@ -48,26 +49,35 @@ export interface HopResult {
 /** @throws Failure `CONVERSION_FAILED` */
 export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: HopRun): Promise<HopResult> {
   const { engine, source, target, options, passwordFile, found, base, folder, maxPixels, signal, onProgress } = run;
-  const [output, scratch] = [join(folder, 'out'), join(folder, 'scratch')];
-  for (const path of [folder, output, scratch]) slot.makeOwned(path);
-  const where = { engine, folder: base, limits: await limitsFor(engine, limits, [run.input]), signal, onProgress };
+  const output = folder;
+  slot.makeOwned(output);
+  const scratch = madeWhenAsked(slot, `${folder}-scratch`);
+  const where = { engine, folder: base, limits: limitsFor(engine, limits, [run.input]), signal, onProgress };
   const warnings: EngineWarning[] = [];
   let { input } = run;
-  const files = { source, target, options, output, scratch, passwordFile };
+  const files = { source, target, options, output, passwordFile };
   if (engine.readsUtf8?.has(source) && (options.charset !== undefined || !(await isUtf8Text(input)))) {
-    const copy = join(scratch, `utf8.${source}`);
+    const copy = join(scratch(), `utf8.${source}`);
     warnings.push(...(await stepper.runStep(toUtf8({ ...files, input }, copy), { ...where, task: { ...files, input } })));
     input = copy;
   }
-  const task: Omit<Task, 'facts'> = { ...files, input };
+  const task: Omit<Task, 'facts' | 'scratch'> = { ...files, input };
   let facts = found;
+  refuseLonger(engine, found);
   if (engine.inspect !== undefined && isInspected(engine.inspect, source)) {
     const { stdout } = await stepper.run(engine.inspect.step(input, task), where);
     facts = { ...found, ...(await judge.factsOf({ engine: engine.id }, stdout, task)) };
     const pixels = largestFrame(facts);
     if (maxPixels !== undefined && pixels !== undefined && pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
   }
-  warnings.push(...(await carryOut(stepper, engine.plan({ ...task, facts }), () => ({ ...where, task }))));
+  const planned: Task = {
+    ...task,
+    facts,
+    get scratch() {
+      return scratch();
+    },
+  };
+  warnings.push(...(await carryOut(stepper, engine.plan(planned), () => ({ ...where, task }))));
   const names = await judgeAll(judge, base, output, target);
   return { output, names, warnings, facts, made: await inspectResult() };
 
@@ -79,11 +89,28 @@ export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: Hop
       const { stdout } = await stepper.run(engine.inspect.step(join(output, only), made), where);
       return await judge.factsOf({ engine: engine.id }, stdout, made);
     } catch (error) {
-      // The result is good, as far as it was judged: only the receipt does not know.
+      // The result has passed its checks: only the receipt lacks its properties.
       if (signal.aborted || !(error instanceof Failure)) throw error;
       return {};
     }
   }
+}
+
+/** Most plans ask for no folder to work in, and what is not made need not be removed. */
+function madeWhenAsked(slot: Slot, path: string): () => string {
+  let isMade = false;
+  return () => {
+    if (!isMade) slot.makeOwned(path);
+    isMade = true;
+    return path;
+  };
+}
+
+/** @throws Failure `input_limit`, with the limit, which programs do not name */
+function refuseLonger({ longestSide }: Engine, found: Facts): void {
+  const picture = pictureOf(found);
+  const side = picture === undefined ? 0 : Math.max(picture.width, picture.height);
+  if (longestSide !== undefined && side > longestSide) throw inputLimit('side in pixels', longestSide, side);
 }
 
 /**
@@ -97,22 +124,21 @@ export async function carryOut(
 ): Promise<readonly EngineWarning[]> {
   requireMemory(needs, whereOf(0, steps.length).limits.memoryBytes);
   const all = [...warnings];
-  // Several steps may note the same of one file.
+  // Several steps may give the same warning about one file.
   const add = (more: readonly EngineWarning[]) =>
     all.push(...more.filter(({ message }) => !all.some((known) => known.message === message)));
   for (const [place, step] of steps.entries()) add(await stepper.runStep(step, whereOf(place, steps.length)));
   if (next === undefined) return all;
-  const { stdout } = await stepper.run(next.look, whereOf(steps.length, steps.length));
-  add(await carryOut(stepper, next.plan(stdout.toString()), whereOf));
+  const { stdout, stderr } = await stepper.run(next.look, whereOf(steps.length, steps.length));
+  add(await carryOut(stepper, next.plan(next.onStderr ? stderr : stdout.toString()), whereOf));
   return all;
 }
 
 /** The limits of one step: the tightest of what the operator allows, what the engine asks for, and the time that files of this size need. */
-export async function limitsFor(engine: Engine, allowed: StepLimits, paths: readonly string[]): Promise<StepLimits> {
-  const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
+export function limitsFor(engine: Engine, allowed: StepLimits, paths: readonly string[]): StepLimits {
   const wallMs = runTimeMs(
     engine.role,
-    sizes.reduce((sum, size) => sum + size, 0),
+    paths.reduce((sum, path) => sum + statSync(path).size, 0),
   );
   return tighter(tighter(allowed, engine.limits), { wallMs });
 }

@@ -1,6 +1,6 @@
 /** Runs one step of a plan, in a resident process where the engine has one, else in a new one, and maps failures to reasons of the API. */
 import type { ConversationStep, Engine, EngineWarning, ProcessStep, ResidentStep, Step, StepLimits, Task } from '../../catalog/engine.ts';
-import { noticedIn } from '../../catalog/planning/noticed.ts';
+import { noticedBy } from '../../catalog/planning/noticed.ts';
 import { saysOutOfMemory } from '../../catalog/planning/out-of-memory.ts';
 import { conversionFailed, type Failure, inputLimit, misfit, type Reason } from '../../errors.ts';
 import type { ProcessOutcome } from '../../exec/confine/policy.ts';
@@ -84,7 +84,7 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy, on
     return residents.ask(key, program, step.request, files, { limits, signal, onProgress }).catch(orFail(signal, inNewProcess));
   };
 
-  /** Each conversation has a new process; what has broken is the program that forks it, and another takes its place. */
+  /** Each conversation has a new process. If it breaks, the program that forks these is replaced, and asked once more. */
   const talk = async (step: ConversationStep, where: StepRun & { readonly task: TaskFiles }): Promise<ProgramAnswer> => {
     const { engine, task, limits, signal } = where;
     const { input = task.input, output = task.output, beside } = step;
@@ -99,7 +99,7 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy, on
     async runStep(step, where) {
       if ('run' in step) {
         const outcome = await run(step, where);
-        return [...noticedIn(outcome.stderr), ...((step.answers === undefined ? undefined : answerIn(outcome)?.warnings) ?? [])];
+        return [...noticedBy(outcome.stderr), ...((step.answers === undefined ? undefined : answerIn(outcome)?.warnings) ?? [])];
       }
       if ('talk' in step) {
         const answer = await talk(step, where);
@@ -154,13 +154,14 @@ async function failureOf(judge: StepperDeps['judge'], { engine, limits }: StepRu
   const message = `${engine.id} ${outcome.ended} ${outcome.code ?? outcome.signal}: ${outcome.stderr.slice(-2000)}`;
   const cause = outcome.ended === 'launcher' ? new LauncherFailed(message) : new Error(message);
   const reason = await reasonFor(judge, engine, outcome, limits);
-  // Our own program, run once: its answer has the particulars.
+  // One of our own programs: its answer has the details.
   const answer = SAYS_MORE.has(reason) ? answerIn(outcome) : undefined;
   return answer?.reason === reason ? refusalOf(answer, []) : conversionFailed(reason, { cause });
 }
 
-/** Reasons with particulars that only the program knows. */
+/** Reasons with details that only the program knows. */
 const SAYS_MORE: ReadonlySet<Reason> = new Set([
+  'corrupt_input',
   'invalid_option',
   'input_limit',
   'no_stream',
@@ -170,7 +171,7 @@ const SAYS_MORE: ReadonlySet<Reason> = new Set([
 
 const answerIn = ({ stdout }: ProcessOutcome): ProgramAnswer | undefined => lastAnswer(stdout.subarray(-LONGEST_LINE).toString());
 
-/** A program that had this share of its memory when it failed, and says nothing of why, is taken to have got no more. */
+/** A program that had used this share of its memory when it failed, and does not say why, is taken to have run out of memory. */
 const STARVED = 7 / 8;
 
 async function reasonFor(

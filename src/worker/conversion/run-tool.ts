@@ -1,6 +1,7 @@
 /** Runs a tool that has its own plan: inspects every source, makes one plan for all, and checks every result. */
 import { join } from 'node:path';
 import { isInspected } from '../../catalog/engine.ts';
+import { noticedIn } from '../../catalog/planning/noticed.ts';
 import { type Input, inspectionOf, type Method, type ToolSource } from '../../catalog/tool.ts';
 import { namingEngine } from '../failure.ts';
 import { type ConversionResult, type ConvertDeps, type SourceFile, unique } from './convert.ts';
@@ -11,6 +12,8 @@ import { carryOut, limitsFor } from './run-hop.ts';
 export interface ToolWork {
   readonly slug: string;
   readonly method: Method;
+  /** Those that take over, in order, where a file does not fit. */
+  readonly others?: readonly Method[];
   /** Absolute path of the job's folder, which belongs to the slot's user; the sources lie in it. */
   readonly base: string;
   readonly sources: readonly SourceFile[];
@@ -28,16 +31,16 @@ export const convertWithTool = (deps: ConvertDeps, work: ToolWork): Promise<Conv
 
 const wayOf = ({ sources: [first], target }: ToolWork) => ({ source: first?.format ?? '', target });
 
-async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, work: ToolWork): Promise<ConversionResult> {
+async function runPlan(deps: ConvertDeps, work: ToolWork): Promise<ConversionResult> {
+  const { catalog, slot, stepper, judge, limits } = deps;
   const { base, target, input, signal, onProgress } = work;
   const { engine, plan } = work.method;
   const inspect = inspectionOf(work.method);
   const output = join(base, 'out');
   const scratch = join(base, 'scratch');
-  for (const path of [output, scratch]) slot.makeOwned(path);
   const passwordFile = await writePasswordFile(slot, base, work.password);
   const paths = work.sources.map(({ path }) => path);
-  const where = { engine, folder: base, limits: await limitsFor(engine, limits, paths), signal, onProgress };
+  const where = { engine, folder: base, limits: limitsFor(engine, limits, paths), signal, onProgress };
 
   const sources: ToolSource[] = [];
   for (const { format, path } of work.sources) {
@@ -50,6 +53,10 @@ async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, w
   }
   const [first] = sources;
   if (first === undefined) throw new Error('a tool without a source');
+  const [next, ...others] = work.others ?? [];
+  if (next !== undefined && input['model'] === undefined && work.method.fits?.(sources) === false)
+    return convertWithTool(deps, { ...work, method: next, others });
+  for (const path of [output, scratch]) slot.makeOwned(path);
   const task = { input: first.path, output, passwordFile };
   const allWarnings = await carryOut(stepper, plan({ sources, target, input, output, scratch, passwordFile }), (place, count) => ({
     ...where,
@@ -60,7 +67,7 @@ async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, w
   return {
     base,
     files: names.map((name) => ({ folder: output, name, label: names.length === 1 ? '' : name.replace(/\.[^.]*$/, '') })),
-    warnings: unique(allWarnings),
+    warnings: unique([...sources.flatMap(({ facts }) => noticedIn(facts)), ...allWarnings]),
     engine: { name: engine.name, version: catalog.version(engine.id) },
   };
 }

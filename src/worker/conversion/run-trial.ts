@@ -1,4 +1,4 @@
-/** Runs one trial in a slot, by the very way that a conversion takes: the same programs, the same warm processes, the same confinement. */
+/** Runs one trial in a slot, exactly as a conversion runs: the same programs, the same warm processes, the same confinement. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Engine, Trial } from '../../catalog/engine.ts';

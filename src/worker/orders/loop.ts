@@ -3,14 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Lane } from '../../contracts/messages/order.ts';
 import type { Delivery, Queue } from '../../queue/queue.ts';
 import type { EngineHealth } from '../health.ts';
-import { type HeldOrders, hold } from './held-order.ts';
+import { type HeldDeliveries, hold } from './held-delivery.ts';
 import type { PoolSlots, SlotTurn } from './pool-slots.ts';
 import { type OrderDeps, processOrder } from './process-order.ts';
 
 export interface WorkerDeps extends OrderDeps {
   readonly queue: Queue;
   /** Shared by all workers of one process. */
-  readonly heldOrders: HeldOrders;
+  readonly heldDeliveries: HeldDeliveries;
   /** Called before an order is pulled. Where it returns undefined, this worker stops pulling for good. */
   readonly reserve?: () => OrderReservation | undefined;
   /** Shared by all workers of the pool in this process; unset: there is no express slot. */
@@ -75,7 +75,7 @@ interface Turn {
 
 /** Waits for the worker's turn, pulls an order, and takes it to its end. @returns whether the worker may take more */
 async function takeOrder(deps: WorkerDeps, { turn, slot, stopping, dropped }: Turn): Promise<boolean> {
-  const { express = false, health, heldOrders, reserve = unbounded } = deps;
+  const { express = false, health, heldDeliveries, reserve = unbounded } = deps;
   await health?.ready(stopping);
   if (express) await deps.slots?.untilFull(stopping);
   const myTurn = await slot?.next(stopping);
@@ -83,11 +83,11 @@ async function takeOrder(deps: WorkerDeps, { turn, slot, stopping, dropped }: Tu
 
   // An express slot reserves what it has: one that waits for all others to be busy must not keep an order from them.
   using beforePull = express ? unbounded() : reserve();
-  // The workers that hold the last reservations use them up.
+  // The orders that may still be taken are reserved by other workers.
   if (beforePull === undefined) return false;
   const delivery = await pull(deps, turn, myTurn ?? stopping);
   if (delivery === undefined) return true;
-  const adopt = heldOrders.get(delivery.order.jobId);
+  const adopt = heldDeliveries.get(delivery.order.jobId);
   if (adopt !== undefined) {
     adopt(delivery);
     return true;
@@ -120,7 +120,7 @@ function pull({ queue, pool, express = false }: WorkerDeps, turn: number, signal
 }
 
 async function processDelivery(deps: WorkerDeps, delivery: Delivery, dropped: AbortSignal): Promise<void> {
-  const held = hold(deps.heldOrders, delivery);
+  const held = hold(deps.heldDeliveries, delivery);
   try {
     await processOrder(deps, held, dropped);
   } catch (error) {

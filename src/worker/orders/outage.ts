@@ -4,13 +4,13 @@ import { setTimeout } from 'node:timers/promises';
 const OUTAGE_MS = 10 * 60_000;
 
 interface Retries {
-  /** Between two tries, ms; by what the last one failed with. */
+  /** Pause between two tries, ms; a function gets the error of the last one. */
   readonly retryMs: number | ((error: unknown) => number);
   /** Ends the wait for the next try. */
   readonly signal?: AbortSignal;
 }
 
-/** Repeats `work` while it fails by what is an outage. @throws what `work` throws otherwise, or still after ten minutes · AbortError */
+/** Repeats `work` while its error is an outage. @throws what `work` throws otherwise, or still after ten minutes · AbortError */
 export async function throughOutage<T>(
   isOutage: (error: unknown) => boolean,
   { retryMs, signal }: Retries,

@@ -2,7 +2,7 @@
 import { type Grant, GrantRefused } from '../../contracts/messages/grant.ts';
 import { conversionFailed, Failure } from '../../errors.ts';
 import { SpawnFailed } from '../../exec/confine/policy.ts';
-import { claim, fail, giveWay, hasEnded, MAX_CLAIMS, requeue, requeueCounted, withdraw } from '../../jobs/lifecycle.ts';
+import { claim, fail, giveWay, hasEnded, MAX_CLAIMS, requeue, requeueCounted, waitingSince, withdraw } from '../../jobs/lifecycle.ts';
 import type { JobRecord, StoredFailure } from '../../jobs/record.ts';
 import type { JobStore, Stored } from '../../jobs/store.ts';
 import { Unreadable } from '../../jobs/text.ts';
@@ -14,8 +14,8 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { EngineHealth } from '../health.ts';
 import type { WorkerSettings } from '../settings.ts';
-import { GaveWay, ownTimeMs, watchWaiters } from './give-way.ts';
-import type { HeldOrder } from './held-order.ts';
+import { GaveWay, ownTimes, watchWaiters } from './give-way.ts';
+import type { HeldDelivery } from './held-delivery.ts';
 import { throughOutage } from './outage.ts';
 
 /** Runs a claimed job and uploads its output. @returns what its record then becomes */
@@ -51,31 +51,31 @@ export interface OrderDeps {
   readonly newAttempt: () => string;
 }
 
-/** How often a held order is extended and its record checked, ms: well under the queue's ack wait; a cancelled process must end within 5 s. */
+/** How often the order of a running job is extended and its record checked, ms: well under the queue's ack wait; a cancelled process must end within 5 s. */
 const EXTEND_MS = 3_000;
 /** How long a worker with a job in hand waits for the store of records to come back, and how long between two tries, ms. */
 const RETRY_MS = 500;
-/** How long after its creation a job waits for a replica that can decrypt its password, ms: replicas are replaced one after the other. */
+/** How long a job waits for a replica that can decrypt its password, in each pool of a recipe, ms: replicas are replaced one after the other. */
 const KEY_PATIENCE_MS = 10 * 60_000;
 /** How long a released order waits when the fault is not the file's, ms. */
 const RELEASE_MS = 5_000;
-/** A claim this young is not taken over because its worker was heard late, ms: that worker looks at its order every `EXTEND_MS`. */
+/** A younger claim is not taken over, ms: its worker may only be late, and looks at its order every `EXTEND_MS`. */
 const JUST_CLAIMED_MS = 5_000;
 
-/** A pulled message to its end: claim → grant → run → upload → finish → ack. @param dropped aborted when a drain waits no longer for it */
-export async function processOrder(deps: OrderDeps, message: HeldOrder, dropped: AbortSignal): Promise<void> {
-  const { jobId } = message;
+/** A delivery to its end: claim → grant → run → upload → finish → ack. @param dropped aborted when a drain waits no longer for it */
+export async function processOrder(deps: OrderDeps, delivery: HeldDelivery, dropped: AbortSignal): Promise<void> {
+  const { jobId } = delivery;
   const attempt = deps.newAttempt();
-  const claimed = await claimJob(deps, message, attempt, dropped);
-  if (claimed === 'unreadable' || claimed === 'just claimed') return message.release(RELEASE_MS);
-  if (claimed === 'not ours') return message.done();
+  const claimed = await claimJob(deps, delivery, attempt, dropped);
+  if (claimed === 'unreadable' || claimed === 'just claimed') return delivery.release(RELEASE_MS);
+  if (claimed === 'not ours') return delivery.done();
 
   const startedAt = performance.now();
   const cleanups: Cleanup[] = [];
   try {
-    const outcome = await runClaimed(deps, message, { record: claimed.record, attempt, dropped, cleanups });
+    const outcome = await runClaimed(deps, delivery, { record: claimed.record, attempt, dropped, cleanups });
     const finished = await finishJob(deps, outcome, { claimed, attempt, dropped });
-    await settleOrder(deps, message, settlementOf(outcome, finished, dropped.aborted), { ...finished, startedAt });
+    await settleOrder(deps, delivery, settlementOf(outcome, finished, dropped.aborted), { ...finished, startedAt });
   } finally {
     deps.signals.leave(jobId);
     for (const cleanup of cleanups)
@@ -88,18 +88,18 @@ type ClaimRefusal = 'not ours' | 'just claimed';
 /** @returns the job as it is stored, running and ours; else why there is nothing to run */
 async function claimJob(
   deps: OrderDeps,
-  message: HeldOrder,
+  delivery: HeldDelivery,
   attempt: string,
   dropped: AbortSignal,
 ): Promise<Stored | ClaimRefusal | 'unreadable'> {
   const { jobs, log, clock, pool } = deps;
-  const { jobId } = message;
+  const { jobId } = delivery;
   const ofPool: Pick<JobStore, 'get' | 'update'> = { get: (id) => jobs.get(id, pool), update: jobs.update };
   let refusal: ClaimRefusal | undefined;
   const decide = (record: JobRecord) => {
     // An earlier try may have stored the claim and lost the answer: it counts once.
     if (record.attempt === attempt) return record;
-    refusal = refusalOf(record, message, pool, clock());
+    refusal = refusalOf(record, delivery, pool, clock());
     return refusal === undefined ? claim(record, attempt, clock()) : undefined;
   };
   try {
@@ -119,11 +119,11 @@ async function claimJob(
 }
 
 /** Why the job is left to others; undefined where it may be claimed, unless it has ended. */
-function refusalOf(record: JobRecord, { late, contested }: HeldOrder, pool: string, now: number): ClaimRefusal | undefined {
+function refusalOf(record: JobRecord, { late, contested }: HeldDelivery, pool: string, now: number): ClaimRefusal | undefined {
   const isRunning = record.state === 'running';
   // The worker that runs it received the order after us.
   if (late && isRunning) return 'not ours';
-  // The worker that runs it said so in time, and was heard late: it regains the order before we get it again. A worker that died is only found out later.
+  // The worker that runs it may be alive and its message late: then it regains the order before we get it again. Only time shows that a worker has died.
   if (contested && isRunning && now - (record.startedAt ?? 0) < JUST_CLAIMED_MS) return 'just claimed';
   // A job that moved to another pool has another order there.
   return record.pool === pool ? undefined : 'not ours';
@@ -146,7 +146,7 @@ interface GivesWay {
   readonly error: unknown;
 }
 
-/** What a run came to. */
+/** The result of a run. */
 interface RunOutcome {
   readonly next: (record: JobRecord, now: number) => JobRecord;
   /** The order goes back to the queue and waits so long there, ms; undefined: the job has ended. */
@@ -158,14 +158,14 @@ interface RunOutcome {
 }
 
 /** Grant → run → upload, while the claim is watched and the order extended. */
-async function runClaimed(deps: OrderDeps, message: HeldOrder, { record, attempt, dropped, cleanups }: Claimed): Promise<RunOutcome> {
+async function runClaimed(deps: OrderDeps, delivery: HeldDelivery, { record, attempt, dropped, cleanups }: Claimed): Promise<RunOutcome> {
   const { log, signals } = deps;
-  const { jobId } = message;
+  const { jobId } = delivery;
   const onPhase = (phase: string) => log.debug({ job_id: jobId, attempt, phase }, 'the job entered a phase');
   onPhase('claimed');
-  using watch = watchClaim(deps, message, attempt, dropped);
+  using watch = watchClaim(deps, delivery, attempt, dropped);
   const { signal } = watch;
-  using waiters = waitersOf(deps, message, record, watch.giveWay);
+  using waiters = waitersOf(deps, delivery, record, watch.giveWay);
   try {
     const renewGrant = () => requestGrant(deps, record, attempt);
     const grant = await renewGrant();
@@ -187,10 +187,10 @@ async function runClaimed(deps: OrderDeps, message: HeldOrder, { record, attempt
 }
 
 /** Where jobs give way, calls back when this one has to. */
-function waitersOf({ sharing, express = false, log, pool }: OrderDeps, message: HeldOrder, record: JobRecord, giveWay: () => void) {
+function waitersOf({ sharing, express = false, log, pool }: OrderDeps, delivery: HeldDelivery, record: JobRecord, giveWay: () => void) {
   if (sharing === undefined) return undefined;
   const unknown = (err: unknown) => log.warn({ pool, err }, 'the worker cannot see whether other clients wait: none of its jobs gives way');
-  return watchWaiters(message, { ownTimeMs: ownTimeMs(record, express, sharing), express, giveWay, unknown });
+  return watchWaiters(delivery, { ...ownTimes(record, express, sharing), express, giveWay, unknown });
 }
 
 interface WatchedClaim extends Disposable {
@@ -200,16 +200,16 @@ interface WatchedClaim extends Disposable {
 }
 
 /** Extends the order, and checks that the job is still this worker's. */
-function watchClaim(deps: OrderDeps, message: HeldOrder, attempt: string, dropped: AbortSignal): WatchedClaim {
+function watchClaim(deps: OrderDeps, delivery: HeldDelivery, attempt: string, dropped: AbortSignal): WatchedClaim {
   const { jobs, pool, signals, log } = deps;
-  const { jobId } = message;
+  const { jobId } = delivery;
   const stop = new AbortController();
   const lose = () => stop.abort();
   const check = async () => {
     const stored = await jobs.get(jobId, pool);
     if (stored === undefined || !isHeldBy(stored.record, attempt)) return lose();
-    // An order whose ack wait has passed has no holder while the record is still ours: a new claim would show there.
-    if ((await message.extend()) === 'gone') await message.regain();
+    // Its ack wait has passed, but the record is still ours: no other worker has claimed the job.
+    if ((await delivery.extend()) === 'gone') await delivery.regain();
   };
   const timer = setInterval(
     () => void check().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'the order could not be extended')),
@@ -314,7 +314,7 @@ function settlementOf({ givesWay, releaseMs }: RunOutcome, { stored, isMine }: F
 /** @param startedAt when the run began, by `performance.now()` */
 async function settleOrder(
   deps: OrderDeps,
-  message: HeldOrder,
+  delivery: HeldDelivery,
   settlement: Settlement,
   { stored, isMine, startedAt }: FinishedJob & { readonly startedAt: number },
 ): Promise<void> {
@@ -322,32 +322,33 @@ async function settleOrder(
   const ms = performance.now() - startedAt;
   switch (settlement.do) {
     case 'forgo':
-      return message.forgo();
+      return delivery.forgo();
     case 'give way': {
       const { why, error } = settlement.as;
       log.info(
-        { job_id: message.jobId, pool, express, ms: Math.round(ms), err: error },
+        { job_id: delivery.jobId, pool, express, ms: Math.round(ms), err: error },
         `${why}: the order was requeued, and its conversion starts again`,
       );
       metrics.jobGaveWay(pool);
-      return message.giveWay();
+      return delivery.giveWay();
     }
     case 'release':
-      return message.release(settlement.delayMs);
+      return delivery.release(settlement.delayMs);
     case 'done':
-      if (isMine && stored !== undefined) recordEnd(deps, stored.record, ms / 1000);
+      // A recipe goes on in another pool.
+      if (isMine && stored !== undefined && hasEnded(stored.record)) recordEnd(deps, stored.record, ms / 1000);
       // Another worker that took the job over publishes more of it.
-      if (isMine) signals.ended(message.jobId);
-      return message.done();
+      if (isMine) signals.ended(delivery.jobId);
+      return delivery.done();
   }
 }
 
 /** @throws GrantRefused; Failure where no replica has had the key of the job's password for `KEY_PATIENCE_MS` */
-async function requestGrant({ grant, clock }: OrderDeps, { id, createdAt }: JobRecord, attempt: string): Promise<Grant> {
+async function requestGrant({ grant, clock }: OrderDeps, record: JobRecord, attempt: string): Promise<Grant> {
   try {
-    return await grant(id, attempt);
+    return await grant(record.id, attempt);
   } catch (error) {
-    if (!(error instanceof GrantRefused) || error.code !== 'key_unknown' || clock() - createdAt < KEY_PATIENCE_MS) throw error;
+    if (!(error instanceof GrantRefused) || error.code !== 'key_unknown' || clock() - waitingSince(record) < KEY_PATIENCE_MS) throw error;
     throw conversionFailed('password_unreadable', { cause: error });
   }
 }
@@ -379,10 +380,15 @@ function storedFailure(error: unknown): StoredFailure {
 
 function recordEnd({ log, metrics, pool }: OrderDeps, record: JobRecord, seconds?: number): void {
   const engine = record.engine?.name;
+  const { lost, engine: failed } = record.failure?.details ?? {};
   log.info(
     { job_id: record.id, pool, state: record.state, reason: record.failure?.reason, engine, seconds, attempts: record.attempts },
     'the job ended',
   );
   metrics.jobEnded(pool, record.state, record.failure?.reason ?? '');
-  if (engine !== undefined && seconds !== undefined) metrics.conversionEnded(engine, seconds);
+  if (record.failure?.reason === 'property_lost' && Array.isArray(lost))
+    for (const property of lost) metrics.propertyLost(String(failed), String(property));
+  if (engine === undefined) return;
+  if (seconds !== undefined) metrics.conversionEnded(engine, seconds);
+  for (const { property, outcome } of record.fidelity ?? []) if (outcome === 'lost') metrics.propertyLost(engine, property);
 }

@@ -67,7 +67,7 @@ export function startTrials({ engines, seats, states, atStart, pace }: TrialsDep
     return await seat?.time.forTrial((signal) => seat.proof.tryEngine(engine, signal));
   };
 
-  /** Round after round, until something is known of each: one whose slots are all busy keeps no other waiting. */
+  /** Round after round, until each engine's state is known: an engine whose slots are all busy does not keep others waiting. */
   const tryAll = async (all: readonly Engine[]): Promise<void> => {
     const until = performance.now() + quiet;
     const isKnown = (engine: Engine) => states.hasWorked(engine) || states.withdrawn.has(engine.id);
@@ -95,7 +95,7 @@ export function startTrials({ engines, seats, states, atStart, pace }: TrialsDep
     }
   };
 
-  /** By engine id: when it is tried again, and how long after the time before. */
+  /** By engine id: when it is tried again, and the pause before that. */
   const retries = new Map<string, { readonly at: number; readonly afterMs: number }>();
   const retryDue = async (): Promise<void> => {
     for (const id of retries.keys()) if (!states.withdrawn.has(id)) retries.delete(id);

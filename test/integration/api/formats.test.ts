@@ -204,6 +204,8 @@ describe('the list of formats', () => {
       ['calibre', 'epub', 'mobi'],
     ]);
     expect(way).toMatchObject({ from: 'docx', to: 'mobi', toolchain: 'office', rank: Math.min(...way.steps.map(({ rank }) => rank)) });
+    expect(way.cannot_hold).toEqual([]);
+    expect(FormatWay.parse((await explained('png/jpg')).data).cannot_hold).toEqual(expect.arrayContaining(['alpha', 'depth']));
     expect(way.loses).toEqual([...new Set(way.steps.flatMap(({ loses }) => loses))]);
     expect(FormatWay.parse((await explained('JPEG/webp')).data).options).toHaveProperty('img_quality');
     expect(await explained('png/mp3')).toMatchObject({ status: 400, error: { code: 'INVALID_FORMAT', details: { from: 'png' } } });

@@ -96,6 +96,7 @@ describe('a small file', () => {
       expires_at: expect.any(String),
       warnings: expect.any(Array),
       engine: { name: expect.any(String), version: expect.stringMatching(/\d/) },
+      fidelity: { kept: expect.any(Number), changes: [] },
     });
     expect(Date.parse(data?.expires_at ?? '')).toBeGreaterThanOrEqual(Date.parse(data?.created_at ?? '') + 2 * HOUR);
     expect((await job(data?.job_id ?? '')).data).toEqual(data);

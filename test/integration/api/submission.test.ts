@@ -120,6 +120,22 @@ describe('a submission', () => {
     expect([format, width, height]).toEqual(['webp', 64, 48]);
   });
 
+  it('runs the steps of a recipe, and refuses one that is none for good', async () => {
+    const steps = [
+      { name: 'pdf', do: 'convert', options: { to_format: 'pdf' } },
+      { name: 'parts', do: 'split-pdf', max_files: 3 },
+    ];
+    const about = resource({ toFormat: undefined, recipe: JSON.stringify({ steps, outputs: ['pdf', 'parts'] }) });
+    await convert(about);
+    const done = jobOf(await ended(about));
+    expect(done?.outputs?.map(({ name, filename }) => [name, filename])).toEqual([
+      ['pdf', 'picture-filemill.pdf'],
+      ['parts', 'picture-filemill-2.pdf'],
+    ]);
+    const wrong = resource({ toFormat: undefined, recipe: JSON.stringify({ steps: [{ name: 'a', do: 'nothing' }] }) });
+    expect(errorOf(await convert(wrong))).toMatchObject({ code: 'BAD_REQUEST', details: { step: 'a', field: 'do' } });
+  });
+
   it('converts an imported object, takes options and a name, and leaves the object', async () => {
     const key = 'imports/painters/2026/view.png';
     await bucket.put(key, Readable.from([picture]), 10_000);
@@ -141,6 +157,13 @@ describe('a submission', () => {
     const about = resource({ namespace: 'namers', toFormat });
     await convert(about);
     expect(jobOf(await ended(about))?.output?.filename).toBe('picture-filemill.webp');
+  });
+
+  it('has its job sent to the server that it names', async () => {
+    const about = resource({ webhook: { url: `${base}/hook` } });
+    await convert(about);
+    await eventually(() => timesAsked('/hook') > 0, 'the message');
+    expect(jobOf(await ended(about))?.webhook?.attempts).toBeGreaterThan(0);
   });
 
   it('calls a tool', async () => {
@@ -194,7 +217,7 @@ describe('a refusal', () => {
     ['a format that there is not', { toFormat: 'zzz' }, 'INVALID_FORMAT', { to_format: 'zzz' }],
     ['an option out of bounds', { options: { img_quality: '101' } }, 'INVALID_OPTION', { option: 'img_quality' }],
     ['a tool that there is not', { toFormat: undefined, tool: 'fold-paper' }, 'NOT_FOUND', {}],
-    ['a tool that is not installed', { toFormat: undefined, tool: 'colorize-photo' }, 'NOT_IMPLEMENTED', { slug: 'colorize-photo' }],
+    ['a tool that is not installed', { toFormat: undefined, tool: 'flip-image' }, 'NOT_IMPLEMENTED', { slug: 'flip-image' }],
     ['a tool that takes several files', { toFormat: undefined, tool: 'merge-pdf' }, 'BAD_REQUEST', { min_files: 2, received_files: 1 }],
     ['an object that is not there', { namespace: 'mine', source: { key: 'none.png' } }, 'NOT_FOUND', { field: 'source.key' }],
     ['format and tool together', { tool: 'blur-image' }, 'BAD_REQUEST', {}],

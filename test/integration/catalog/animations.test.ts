@@ -298,3 +298,30 @@ describe('a WebP', () => {
     near(colours(await frameAt((await to(path, 'mp4')).path, 0))[0], rgb(2));
   });
 });
+
+describe('an AVIF sequence', () => {
+  const SHADES = ['red', 'lime', 'blue'];
+  const sequence = async () => {
+    const folder = await aFolder();
+    const pictures = SHADES.map((colour) => join(folder, `${colour}.png`));
+    for (const [place, colour] of SHADES.entries()) await run(CONVERT, ['-size', '64x48', `xc:${colour}`, `png24:${pictures[place]}`]);
+    const path = join(folder, 'sequence.avif');
+    await run('/usr/bin/avifenc', ['--speed', '8', '--fps', '10', '--duration', '4', ...pictures, path]);
+    return path;
+  };
+
+  it.each(['gif', 'webp'])('has all its frames as %s, each as long as before', async (target) => {
+    const { path, job } = await to(await sequence(), target);
+    const { stdout } = await run(CONVERT, [path, '-coalesce', '-format', '%T %[pixel:p{32,24}]\n', 'info:']);
+    const shown = stdout.trim().split('\n');
+    expect(shown.map((line) => line.split(' ')[0])).toEqual(['40', '40', '40']);
+    const places = shown.map((line) => (/\((.*?)\)/.exec(line)?.[1] ?? '').split(',').map(Number.parseFloat));
+    expect(places.map(([red = 0, green = 0, blue = 0]) => [red, green, blue].indexOf(Math.max(red, green, blue)))).toEqual([0, 1, 2]);
+    expect(job.warnings.map(({ code }) => code)).not.toContain('animation_first_frame');
+  });
+
+  it.each(['png', 'jpg', 'tiff'])('is its first frame as %s, and the client is told', async (target) => {
+    const { job } = await to(await sequence(), target);
+    expect(job.warnings.map(({ message }) => message)).toContain('The source is an animation of 3 frames: the result is its first frame.');
+  });
+});

@@ -73,7 +73,7 @@ describe('a comic book', () => {
       'unsupported_variant',
       'avif',
     ],
-    ['no picture', { 'a.jpg': Buffer.from('words') }, 'corrupt_input', 'damaged'],
+    ['no picture', { 'a.jpg': Buffer.from('words') }, 'corrupt_input', 'contains no picture'],
     ['a damaged page', { 'a.jpg': picture('jpg').subarray(0, 60) }, 'corrupt_input', ''],
   ])('with %s is refused, and the answer says why', async (_, files, reason, words) => {
     const { error } = await send(zipped(files), 'x.cbz', 'pdf');

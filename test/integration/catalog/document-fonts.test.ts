@@ -146,3 +146,11 @@ async function squaresOf(pdf: string): Promise<string[]> {
       .join(''),
   );
 }
+
+it('shows emoji, whatever the colours of their font', async () => {
+  const { path } = await send('a.docx', await docx({ Carlito: '😀🚀❤' }));
+  // A page in shades of grey: `P5`, width, height and the lightest value, then a byte for each pixel.
+  const page = execFileSync('/usr/bin/pdftoppm', ['-gray', '-r', '100', '-singlefile', path], { maxBuffer: 1 << 26 });
+  const pixels = page.subarray(page.indexOf('255\n') + 4);
+  expect(pixels.reduce((sum, pixel) => sum + (pixel < 200 ? 1 : 0), 0)).toBeGreaterThan(50);
+});

@@ -14,6 +14,13 @@ beforeAll(async () => {
 
 const send = (name: string, content: string | Buffer, target: string) => convertText(service, name, content, target);
 
+/** RFC 1489, by the decoder of the runtime. */
+function koi8(text: string): Buffer {
+  const decoder = new TextDecoder('koi8-r');
+  const codes = new Map(Array.from({ length: 256 }, (_, code) => [decoder.decode(Uint8Array.of(code)), code]));
+  return Buffer.from(Array.from(text, (letter) => codes.get(letter) ?? 0x3f));
+}
+
 const HEAD = 'From: a@example.org\nTo: b@example.org\nSubject: s\nMIME-Version: 1.0\n';
 const part = (head: string, body: string): string => `--mixed\n${head}\n\n${body}\n`;
 const picture = part('Content-Type: image/png\nContent-Transfer-Encoding: base64\nContent-ID: <pic@example.org>', PNG.content);
@@ -33,6 +40,21 @@ describe('an e-mail', () => {
     expect(text).toContain(`See <img src="data:image/png;base64,${PNG.content}"> here`);
     expect(text).toContain('<tr><th>Attachments</th><td>März &lt;1&gt;.pdf (2 KB)</td></tr>');
     expect(warnings).toContain('Attached files are listed, but not included in the result: 1.');
+  });
+
+  it.each([
+    ['windows-1252', 'Schöne Grüße an alle Müller und für die nächste Übung.', (text: string) => Buffer.from(text, 'latin1')],
+    ['KOI8-R', 'Добрый день, посылаем вам новые сведения о поставках.', koi8],
+  ])('in %s without saying so is read by what fits, and it is said', async (charset, words, encode) => {
+    const head = 'From: a@example.org\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=mixed\n';
+    const unnamed = part('Content-Type: text/plain\nContent-Transfer-Encoding: 8bit', `${words}\n`);
+    const named = Buffer.from(part('Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit', 'naïve – ω'));
+    const mail = Buffer.concat([encode(`Subject: ${words}\n${head}\n${unnamed}`), named, Buffer.from(`${picture}--mixed--\n`)]);
+    const { text, warnings } = await send('a.eml', mail, 'txt');
+    expect(text.split(words)).toHaveLength(3);
+    expect(text).toContain('naïve – ω');
+    expect(text).not.toContain('\ufffd');
+    expect(warnings.join(' ').toLowerCase()).toContain(`it was read as ${charset.toLowerCase()}.`);
   });
 
   it('becomes a page that runs no script and fetches nothing', async () => {
@@ -124,6 +146,9 @@ describe('an e-mail', () => {
       '4',
       '5',
     ]);
+    expect(answer.data?.warnings.map(({ message }) => message)).toContain(
+      '3 files or folders had the name of another one: each has a number in the result.',
+    );
     expect(answer.data?.warnings.map(({ message }) => message)).not.toContain(
       'Attached files are listed, but not included in the result: 5.',
     );

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { partsOf } from '../../kit/catalog/solids.ts';
 import { fbxText } from '../../kit/fixtures/models3d/fbx.ts';
-import { asciiStl, embedded, gltfOf } from '../../kit/fixtures/models3d/models.ts';
+import { asciiStl, embedded, gltfOf, packed3mf } from '../../kit/fixtures/models3d/models.ts';
+import { type Face, READERS } from '../../kit/judges/models3d/model-readers.ts';
 import { judge } from '../../kit/judges/models3d/models.ts';
 import { convert, convertTo, type Service } from '../../kit/roles/service.ts';
 import { sharedService } from '../../kit/roles/shared-service.ts';
@@ -87,4 +88,72 @@ describe('a model that cannot be read', () => {
       details: { reason: 'unsupported_variant' },
     });
   });
+});
+
+/** Positive where the triangles of a body show outside, counted against the clock. */
+const volumeOf = (faces: readonly Face[]): number =>
+  faces.reduce((sum, { corners: [a, b, c] }) => {
+    const [ax = 0, ay = 0, az = 0] = a ?? [];
+    const [bx = 0, by = 0, bz = 0] = b ?? [];
+    const [cx = 0, cy = 0, cz = 0] = c ?? [];
+    return sum + (ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)) / 6;
+  }, 0);
+
+describe('a node that mirrors its mesh', () => {
+  const nodes = json['nodes'] as readonly object[];
+  it.each([
+    ['by its scale', { ...json, nodes: nodes.map((node) => ({ ...node, scale: [-1, 1, 1] })) }],
+    [
+      'by what it stands in',
+      { ...json, nodes: [...nodes, { children: [...nodes.keys()], scale: [1, 1, -1] }], scenes: [{ nodes: [nodes.length] }] },
+    ],
+  ])('%s leaves no body inside out', async (_, model) => {
+    const whole = volumeOf(
+      READERS['stl']?.(
+        await readFile((await convertTo(service.url, folder, await stored('plain.gltf', JSON.stringify(json)), 'stl')).path),
+        '',
+      ) ?? [],
+    );
+    expect(whole).toBeGreaterThan(0);
+    const file = await stored('mirrored.gltf', JSON.stringify(model));
+    for (const target of ['stl', 'obj', 'ply', '3mf']) {
+      const { path } = await convertTo(service.url, folder, file, target);
+      const volume = volumeOf(READERS[target]?.(await readFile(path), path) ?? []);
+      expect(volume / whole, target).toBeCloseTo(1, 2);
+    }
+  });
+});
+
+it.each([
+  ['inch', 25.4],
+  ['meter', 1000],
+  ['centimeter', 10],
+  ['millimeter', 1],
+])('a 3MF in units of one %s is as large in millimetres', async (unit, factor) => {
+  const corners = [
+    [0, 0, 0],
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ];
+  const faces = [
+    [0, 2, 1],
+    [0, 1, 3],
+    [1, 2, 3],
+    [0, 3, 2],
+  ];
+  const vertices = corners.map(([x, y, z]) => `<vertex x="${x}" y="${y}" z="${z}"/>`).join('');
+  const triangles = faces.map(([a, b, c]) => `<triangle v1="${a}" v2="${b}" v3="${c}"/>`).join('');
+  const model =
+    `<?xml version="1.0"?><model unit="${unit}" xmlns="http://schemas.microsoft.com/3dmanufacturing/core/2015/02"><resources><object id="1" type="model">` +
+    `<mesh><vertices>${vertices}</vertices><triangles>${triangles}</triangles></mesh></object></resources>` +
+    '<build><item objectid="1" transform="1 0 0 0 1 0 0 0 1 2 0 0"/></build></model>';
+  const source = await packed3mf(join(folder, `${unit}.3mf`), model);
+  const { path } = await convertTo(service.url, folder, source, 'stl');
+  const bytes = await readFile(path);
+  const across = Array.from({ length: bytes.readUInt32LE(80) * 3 }, (_, at) =>
+    bytes.readFloatLE(84 + Math.floor(at / 3) * 50 + 12 + (at % 3) * 12),
+  );
+  expect(Math.abs(Math.min(...across) / factor - 2)).toBeLessThan(1e-4);
+  expect(Math.abs(Math.max(...across) / factor - 3)).toBeLessThan(1e-4);
 });

@@ -1,6 +1,6 @@
 /** Subtitles as people have them: other encodings, styles, several tracks or none. */
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -41,6 +41,40 @@ it('lose their tags and times as plain text, and nothing that only looks like a 
   const styled = `${cue('{\\an8}<font color="#ff0000"><i>Two</i> lines</font>\n& 1 < 2')}2\n00:00:03,000 --> 00:00:04,000\nNext\n`;
   expect(await textOf(await send('c.srt', styled, 'txt'))).toBe('Two lines\n& 1 < 2\n\nNext\n');
   expect(await textOf(await send('c.srt', styled, 'lrc'))).toBe('[00:01.00]Two lines & 1 < 2\n[00:03.00]Next\n');
+});
+
+describe('of Advanced SubStation Alpha', () => {
+  const FIELDS = 'Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text';
+  const line = (from: number, text: string): string => `Dialogue: 0,0:00:0${from}.00,0:00:0${from + 1}.00,Default,,0,0,0,,${text}\n`;
+  const script = `[Script Info]\nScriptType: v4.00+\n\n[Events]\nFormat: ${FIELDS}\n${[
+    line(1, '{\\p1}m 0 0 l 100 0 100 100{\\p0}'),
+    line(3, 'Hello,\\hworld{a remark}, {\\i1}you{\\i0}\\Nthere'),
+    line(5, '{\\pos(1,2)\\p2}m 0 0 l 9 9{\\p0}after'),
+  ].join('')}`;
+
+  it.each(['srt', 'vtt', 'txt', 'lrc', 'ttml'])(
+    'are what is said as %s: no drawings, no remarks, and spaces for their code',
+    async (target) => {
+      const text = await textOf(await send('a.ass', script, target));
+      // Some write `\h` as the space that lines are not broken at.
+      const said = text.replace(/<br\/>|\r?\n|\u00a0/g, ' ').replace(/<[^>]*>/g, '');
+      expect(said).toContain('Hello, world, you there');
+      expect(said).toContain('after');
+      expect(said).not.toMatch(/m 0 0|remark|\\h/);
+    },
+  );
+
+  it('are the same in a video', async () => {
+    const [subtitles, video] = [join(folder, 'a.ass'), join(folder, 'drawn.mkv')];
+    await writeFile(subtitles, script);
+    const picture = ['-f', 'lavfi', '-i', 'color=s=64x64:d=7:r=5'];
+    execFileSync('ffmpeg', ['-v', 'error', '-y', ...picture, '-i', subtitles, '-c:v', 'libx264', '-c:s', 'ass', video]);
+    const { path } = await convertTo(service.url, folder, video, 'srt');
+    const text = await readFile(path, 'utf8');
+    expect(text).toContain('Hello, world');
+    expect(text).toContain('00:00:03,000 --> 00:00:04,000');
+    expect(text).not.toMatch(/m 0 0|remark/);
+  });
 });
 
 describe('of XML (TTML)', () => {

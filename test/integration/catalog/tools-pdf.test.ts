@@ -143,6 +143,23 @@ describe('merge-pdf', () => {
     expect((await readFile(join(folder, 'image-000.jpg'))).equals(jpeg)).toBe(true);
   });
 
+  it('has the pages that are named, counted through all files, in their order, and nothing that leads to others', async () => {
+    const files = ['alpha', 'beta'].map((word) => named(`${word}.pdf`, outlinedPdf(word, 4)));
+    const path = await made('merge-pdf', files, { pages: '6,2,5,8,1' });
+    expect(await pagesOf(path)).toEqual(['beta 2', 'alpha 2', 'beta 1', 'beta 4', 'alpha 1']);
+    expect(await exitOf('qpdf', ['--check', path])).toBe(0);
+    expect(await outlineOf(path)).toEqual([
+      ['alpha one', 5],
+      ['Ж', 2],
+      ['alpha web', null],
+      ['beta one', 3],
+      ['Ж', 1],
+      ['beta web', null],
+    ]);
+    const [beyond, none] = [await call('merge-pdf', files, { pages: '1,9' }), await call('merge-pdf', files, { pages: '9' })];
+    expect([codes(beyond), none.error?.details['reason'] ?? none.error?.code]).toEqual([['pages_beyond_end'], 'INVALID_OPTION']);
+  });
+
   it('takes 2 to 20 files', async () => {
     const file = named('a.pdf', pdf([['a']]));
     expect(
@@ -165,15 +182,13 @@ describe('merge-pdf', () => {
     const sample = { head: pdf([['a']]), tail: pdf([['a']]), size: 1 };
     const catalog = createCatalog(engines.map((engine) => ({ engine, version: '1' })));
     const judge = openJudge({ engines: false });
-    const parts = {
-      catalog,
-      pools: poolsHere(() => catalog, { pdf: 1 }, 0)(),
-      encryption: encryptionWith(['key'], 'salt'),
-      judge,
-      clock: () => 0,
+    const deps = {
+      jobs: { encryption: encryptionWith(['key'], 'salt'), clock: () => 0 },
+      files: { judge },
+      catalogue: { current: catalog, pools: poolsHere(() => catalog, { pdf: 1 }, 0)() },
     };
     const ofSizes = (...sizes: number[]) =>
-      validateTool(parts, 'id', mergePdf, {
+      validateTool(deps, 'id', mergePdf, {
         fields: new Map(),
         files: sizes.map((sizeBytes, part) => ({ part, sizeBytes, sha256: '', filename: 'a.pdf', sample })),
       });
@@ -219,6 +234,37 @@ describe('split-pdf', () => {
     const answer = await call('split-pdf', named('note.pdf', pdf([['alone']])));
     const parts = await unzip(await outputOf(service, answer));
     expect([[...parts.keys()], answer.data?.output?.filename]).toEqual([['note-001.pdf'], 'note-filemill.zip']);
+  });
+});
+
+describe('organize-pdf', () => {
+  const nine = outlinedPdf('leaf', 9);
+  const inOrder = (...pages: number[]) => pages.map((page) => `leaf ${page}`);
+
+  it('has the pages in the order named, each once, and no others', async () => {
+    const path = await made('organize-pdf', named('nine.pdf', nine), { pages: '9,2-4,3,1' });
+    expect(await pagesOf(path)).toEqual(inOrder(9, 2, 3, 4, 1));
+    expect(await exitOf('qpdf', ['--check', path])).toBe(0);
+    const raw = (await run('qpdf', ['--qdf', '--object-streams=disable', path, '-'], { encoding: 'latin1' })).stdout;
+    expect([raw.includes('(leaf 4)'), raw.includes('(leaf 7)')]).toEqual([true, false]);
+  });
+  it('leads from the outline to the pages where they are now', async () => {
+    const outline = await outlineOf(await made('organize-pdf', named('nine.pdf', nine), { pages: '2,1,3-9' }));
+    expect(outline).toEqual([
+      ['leaf one', 2, ['leaf below', 3]],
+      ['Ж', 1],
+      ['leaf web', null],
+    ]);
+  });
+  it('opens a locked file', async () => {
+    expect(await pagesOf(await made('organize-pdf', await locked('key'), { pages: '2,1', password: 'key' }))).toEqual([
+      'secret 2',
+      'secret 1',
+    ]);
+  });
+  it.each(['0', '3-1', 'x', '', '1,'.repeat(4_001)])('refuses the pages "%s"', async (pages) => {
+    const { status, error } = await call('organize-pdf', named('nine.pdf', nine), { pages });
+    expect([status, error?.code, error?.details['option']]).toEqual([400, 'INVALID_OPTION', 'pages']);
   });
 });
 
@@ -641,6 +687,7 @@ async function noise(side: number, quality: number): Promise<Buffer> {
 describe.each([
   ['merge-pdf', {}],
   ['split-pdf', {}],
+  ['organize-pdf', { pages: '3,1' }],
   ['pdf-page-remover', { pages: '1' }],
   ['protect-pdf', { password: 'x' }],
   ['unlock-pdf', { password: 'x' }],

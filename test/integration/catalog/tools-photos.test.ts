@@ -229,9 +229,32 @@ describe('remove-object', () => {
   it('fills a rectangle with what is around it, patterns too, and touches nothing else', async () => {
     const before = await stripes();
     const spotted = await made('spotted.png', before, ...SPOT);
-    const { path } = await use('remove-object', spotted, { x: '100', y: '60', w: '40', h: '30' });
+    const { path } = await use('remove-object', spotted, { x: '100', y: '60', w: '40', h: '30', model: 'classical' });
     expect(await psnr(path, before)).toBeGreaterThan(30);
     const outside = ['-fill', 'black', '-draw', 'rectangle 100,60 139,89'];
+    expect(await pixelsOf(path, ...outside)).toEqual(await pixelsOf(spotted, ...outside));
+  });
+
+  it('draws by MI-GAN what could have been there, and touches nothing else', async () => {
+    const before = await made(
+      'sky.png',
+      '-size',
+      '240x160',
+      'gradient:skyblue-green',
+      '-seed',
+      '3',
+      '-attenuate',
+      '0.2',
+      '+noise',
+      'Gaussian',
+      '-depth',
+      '8',
+    );
+    const spotted = await made('spotted-sky.png', before, ...SPOT);
+    const { path, job } = await use('remove-object', spotted, { x: '98', y: '58', w: '44', h: '34' });
+    expect(job).toMatchObject({ engine: { name: 'migan' } });
+    expect(await psnr(path, before)).toBeGreaterThan(30);
+    const outside = ['-fill', 'black', '-draw', 'rectangle 98,58 141,91'];
     expect(await pixelsOf(path, ...outside)).toEqual(await pixelsOf(spotted, ...outside));
   });
 
@@ -247,6 +270,7 @@ describe('remove-object', () => {
       ['file', spotted],
     ] as const)
       form.append(field, new Blob([await pngOf(path)]), 'a.png');
+    form.append('model', 'classical');
     const answer = (await (await fetch(`${service.url}/api/v1/tools/remove-object`, { method: 'POST', body: form })).json()) as Omit<
       Answer,
       'status'

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { GrantRefused } from '../../../src/contracts/messages/grant.ts';
-import { openJobs } from '../../../src/jobs/sqlite/jobs.ts';
+import { openSqliteJobs } from '../../../src/jobs/sqlite/jobs.ts';
 import type { JobStore } from '../../../src/jobs/store.ts';
 import type { Queue } from '../../../src/queue/queue.ts';
-import { openQueue } from '../../../src/queue/sqlite.ts';
+import { openSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { memorySignals } from '../../../src/signals/memory.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -27,18 +27,18 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-unreadable-'));
   now = Date.now();
   asked = 0;
-  jobs = openJobs(
+  jobs = openSqliteJobs(
     join(folder, 'jobs.db'),
     () => now,
     () => {},
     { exclusive: true },
   );
-  queue = openQueue(join(folder, 'jobs.db'), () => now, { capacity: 10 });
+  queue = openSqliteQueue(join(folder, 'jobs.db'), () => now, { capacity: 10 });
   worker = startWorker({
     pool: 'image',
     jobs,
     queue,
-    heldOrders: new Map(),
+    heldDeliveries: new Map(),
     signals: memorySignals(),
     grant: async () => {
       asked++;
@@ -67,4 +67,12 @@ it('ends when it is ten minutes old, and before that is not counted', async () =
   now += 11 * MINUTES;
   await eventually(async () => (await jobs.get(record.id))?.record.state === 'error', 'it ended');
   expect((await jobs.get(record.id))?.record.failure).toMatchObject({ reason: 'password_unreadable' });
+});
+
+it('waits as long again in the next pool of its recipe, however old it is', async () => {
+  const old = aRecord({ createdAt: now - 30 * MINUTES, queuedAt: now, expiresAt: now + 120 * MINUTES });
+  const { record } = await jobs.create(old);
+  await queue.publish({ version: 1, jobId: record.id, pool: record.pool, lane: record.lane });
+  await eventually(async () => asked > 0 && (await jobs.get(record.id))?.record.state !== 'running', 'it was given back, or ended');
+  expect((await jobs.get(record.id))?.record.state).toBe('queued');
 });

@@ -74,7 +74,15 @@ describe('filemill convert', () => {
       .toString()
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line) as { input: string; output?: string; error?: { code: string; details?: { reason?: string } } });
+      .map(
+        (line) =>
+          JSON.parse(line) as {
+            input: string;
+            output?: string;
+            fidelity?: { kept: number };
+            error?: { code: string; details?: { reason?: string } };
+          },
+      );
     const errors = Object.fromEntries(lines.flatMap(({ input, error }) => (error === undefined ? [] : [[input, error]])));
     expect(Object.keys(errors).toSorted()).toEqual(['absent.jpg', 'bad.jpg', 'program.jpg']);
     expect(errors).toMatchObject({
@@ -83,6 +91,8 @@ describe('filemill convert', () => {
       'program.jpg': { code: 'UNSUPPORTED_MIME' },
     });
     expect(lines.filter(({ output }) => output !== undefined)).toHaveLength(good.length);
+    // Each result says what became of the photo: its size, depth and colours at least.
+    for (const { output, fidelity } of lines) expect((fidelity?.kept ?? 0) > 2).toBe(output !== undefined);
   });
 
   it('gives results distinct names', async () => {
@@ -329,6 +339,15 @@ describe('the environment', () => {
     );
     const { code, stderr } = await command.run(['convert', 'large.png', 'large.bmp'], undefined, { WORK_DIR_LIMIT: String(2 << 20) });
     expect([code, stderr]).toEqual([1, expect.stringMatching(/large\.png: .*larger than/)]);
+  });
+
+  it('names a result that would have the name of its source as the configuration says', async () => {
+    await writeFile(at('filemill.yaml'), 'output: { suffix: "-small" }');
+    const env = { CONFIG_FILE: at('filemill.yaml') };
+    expect((await inside(env)).code).toBe(0);
+    expect((await command.run(['convert', 'photo.png', '--to', 'png'], undefined, env)).code).toBe(0);
+    expect((await command.run(['tool', 'grayscale-image', 'photo.jpg'], undefined, env)).code).toBe(0);
+    expect(await names()).toEqual(['filemill.yaml', 'photo-small.jpg', 'photo-small.png', 'photo.jpg', 'photo.png']);
   });
 
   it('with what only a service reads stops no command', async () => {

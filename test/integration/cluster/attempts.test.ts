@@ -1,14 +1,18 @@
-/** What counts against a job whose workers go: their deaths with it in hand, and nothing else. */
+/**
+ * What counts against a job whose workers go: their deaths with it in hand, and nothing else.
+ *
+ * Slow: workers fall silent for longer than a queue waits for them, and stores stay away.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { ensureJobs, openJobs } from '../../../src/jobs/nats/jobs.ts';
+import { ensureJobs, openNatsJobs } from '../../../src/jobs/nats/jobs.ts';
 import type { JobRecord } from '../../../src/jobs/record.ts';
 import type { JobStore } from '../../../src/jobs/store.ts';
 import { type Nats, RETRY_MS } from '../../../src/nats/connection.ts';
 import { ensurePool } from '../../../src/queue/nats/pool.ts';
-import { openQueue } from '../../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../../src/queue/nats/queue.ts';
 import type { Queue } from '../../../src/queue/queue.ts';
 import { aRecord } from '../../conformance/samples.ts';
 import { type Servers, startNats } from '../../kit/nats/nats.ts';
@@ -32,7 +36,7 @@ beforeEach(async () => {
   nats = await servers.connect();
   await ensureJobs(nats, 1);
   await ensurePool(nats, 'image', { capacity: 100, replicas: 1, unheardMs: ACK_WAIT_MS });
-  [jobs, queue] = [openJobs(nats), openQueue(nats, { ackWaitMs: ACK_WAIT_MS, unheardMs: ACK_WAIT_MS })];
+  [jobs, queue] = [openNatsJobs(nats), openNatsQueue(nats, { ackWaitMs: ACK_WAIT_MS, unheardMs: ACK_WAIT_MS })];
 });
 afterEach(async () => {
   for (const child of children) child.kill('SIGKILL');

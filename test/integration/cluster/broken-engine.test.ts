@@ -1,4 +1,8 @@
-/** A worker one of whose engines stops working, beside one that is well: no job fails, and what no worker can do is not offered. */
+/**
+ * A worker one of whose engines stops working, beside one that is well: no job fails, and what no worker can do is not offered.
+ *
+ * Slow: a withdrawn engine is tried again after half a minute.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

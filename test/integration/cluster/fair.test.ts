@@ -38,7 +38,7 @@ describe('a request has its share back', () => {
   // A tool of AI has a separate allowance.
   const cases: readonly (readonly [why: string, tool: string, status: number, left: string])[] = [
     ['that no worker can do yet', 'resize-image', 503, '150'],
-    ['that none will ever do', 'colorize-photo', 501, '50'],
+    ['that none will ever do', 'flip-image', 501, '150'],
   ];
   it.each(cases)('%s', async (_why, tool, status, left) => {
     const form = new FormData();

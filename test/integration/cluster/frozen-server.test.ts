@@ -1,4 +1,8 @@
-/** One NATS server of three is frozen: its clients notice, and go to another. */
+/**
+ * One NATS server of three is frozen: its clients notice, and go to another.
+ *
+ * Slow: clients of a frozen server notice after some seconds, once for each of three servers.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import { afterEach, expect, it } from 'vitest';

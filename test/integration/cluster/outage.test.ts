@@ -84,7 +84,7 @@ it('a store that comes back empty: replicas end, started again they make it agai
   cluster = await startCluster();
   const crew = await startCrew(cluster, { replicas: [{}, {}], workers: [{ POOL: 'image' }] });
   const client = patientClient(() => crew.replicas.map(({ url }) => url), 60_000);
-  const { id } = (await client.carry(1))[0] ?? {};
+  const { id } = (await client.runJob(1))[0] ?? {};
   const before = [...crew.replicas];
   const [worker] = crew.workers;
 
@@ -102,6 +102,6 @@ it('a store that comes back empty: replicas end, started again they make it agai
   expect(known.told.error?.code).toBe('JOB_NOT_FOUND');
   for (const { url } of crew.replicas)
     await eventually(async () => (await poolOf(url, 'image')).workers > 0, 'the worker is heard', 30_000);
-  for (const { end } of await client.carry(2)) expect(end).toBe('done');
+  for (const { end } of await client.runJob(2)) expect(end).toBe('done');
   expect(worker?.child.exitCode).toBe(null);
 });

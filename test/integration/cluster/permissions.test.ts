@@ -7,7 +7,7 @@ import { declarePool, ensureRegistry, readPools, retractPool } from '../../../sr
 import { publishRetire } from '../../../src/pools/nats/retire.ts';
 import { subscribeWorkers } from '../../../src/pools/nats/workers.ts';
 import { ensurePool } from '../../../src/queue/nats/pool.ts';
-import { openQueue } from '../../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../../src/queue/nats/queue.ts';
 import { eventually } from '../../kit/api/wire.ts';
 import { pdf } from '../../kit/fixtures/documents/pdf.ts';
 import { PASSWORD } from '../../kit/nats/nats.ts';
@@ -170,7 +170,7 @@ describe('a controller', () => {
     await ensurePool(controller, 'gpu', { capacity: 10, replicas: 1 });
     await declarePool(controller, { version: 1, name: 'gpu', toolchain: 'image', capacity: 1 });
     expect((await readPools(controller)).map(({ name }) => name)).toContain('gpu');
-    const queue = openQueue(controller);
+    const queue = openNatsQueue(controller);
     expect(await queue.depth('gpu')).toEqual({ waiting: 0, held: 0, oldestMs: undefined });
     await queue.close();
     const workers = subscribeWorkers(controller, Date.now);

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openJobs } from '../../../src/jobs/nats/jobs.ts';
+import { openNatsJobs } from '../../../src/jobs/nats/jobs.ts';
 import type { Nats } from '../../../src/nats/connection.ts';
 import { openS3 } from '../../../src/objects/s3/store.ts';
 import { declarePool } from '../../../src/pools/nats/declarations.ts';
@@ -149,7 +149,10 @@ describe('two pools of one toolchain', () => {
 
 /** Records, and files. */
 async function stored(): Promise<readonly number[]> {
-  const [records, objects] = [await Array.fromAsync(openJobs(nats).scan()), await Array.fromAsync((await openS3(cluster.bucket)).scan(''))];
+  const [records, objects] = [
+    await Array.fromAsync(openNatsJobs(nats).scan()),
+    await Array.fromAsync((await openS3(cluster.bucket)).scan('')),
+  ];
   return [records.length, objects.length];
 }
 

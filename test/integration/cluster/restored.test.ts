@@ -1,13 +1,14 @@
 /** A NATS store that is restored from an older copy: jobs since then are not known any more, and nothing else is harmed. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../kit/api/wire.ts';
+import { rounds } from '../../kit/exec/rounds.ts';
 import { type Cluster, startCluster } from '../../kit/roles/cluster.ts';
 import { type Crew, startCrew } from '../../kit/roles/crew.ts';
 import { type Client, type Ended, patientClient } from '../../kit/roles/load.ts';
 import { openStores } from '../../kit/roles/stores.ts';
 
-const EARLIER = 60;
-const LOST = 50;
+const EARLIER = rounds(60, 16);
+const LOST = rounds(50, 24);
 const HOUR = 3_600_000;
 
 let cluster: Cluster;
@@ -34,7 +35,7 @@ async function carryAll(indexes: readonly number[]): Promise<Ended[]> {
   const ended: Ended[] = [];
   const left = [...indexes];
   const work = async () => {
-    for (let index = left.shift(); index !== undefined; index = left.shift()) ended.push(...(await client.carry(index)));
+    for (let index = left.shift(); index !== undefined; index = left.shift()) ended.push(...(await client.runJob(index)));
   };
   await Promise.all([work(), work(), work(), work()]);
   expect(ended.filter(({ end }) => end !== 'done')).toEqual([]);
@@ -61,8 +62,8 @@ it(`forgets the last ${LOST} jobs, and keeps all others`, { timeout: 180_000 }, 
   for (const [index, job] of earlier.entries()) expect(await outputOf(job), job.id).toEqual(outputs[index]);
 
   // A key from before is still known; one of a lost job makes a new one.
-  expect(earlier).toContainEqual((await client.carry(0))[0]);
-  const [again] = await client.carry(EARLIER);
+  expect(earlier).toContainEqual((await client.runJob(0))[0]);
+  const [again] = await client.runJob(EARLIER);
   expect(again?.end).toBe('done');
   expect(lost.map(({ id }) => id)).not.toContain(again?.id);
   await carryAll(range(EARLIER + LOST, 10));

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../kit/api/wire.ts';
+import { rounds } from '../../kit/exec/rounds.ts';
 import { pdf } from '../../kit/fixtures/documents/pdf.ts';
 import { type Cluster, type Role, startCluster } from '../../kit/roles/cluster.ts';
 import { spawnService } from '../../kit/roles/service.ts';
@@ -77,7 +78,7 @@ describe('two API replicas and two workers', () => {
   });
 
   it('know a job on the other replica as soon as it is answered', async () => {
-    for (let n = 0; n < 200; n++) {
+    for (let n = 0; n < rounds(200, 20); n++) {
       const sent = await send(first, { to_format: 'jpg' }, picture, 'a.png', 'convert', { prefer: 'respond-async' });
       expect((await job(second, sent.data?.job_id)).status).toBe(200);
     }
@@ -192,7 +193,7 @@ function video(folder: string): Buffer {
     '-f',
     'lavfi',
     '-i',
-    'testsrc2=duration=8:size=1280x720:rate=30',
+    'testsrc2=duration=6:size=768x432:rate=30',
     '-c:v',
     'mpeg4',
     '-q:v',

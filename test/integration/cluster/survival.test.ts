@@ -12,8 +12,10 @@ import { type Crew, startCrew } from '../../kit/roles/crew.ts';
 import { patientClient, underLoad } from '../../kit/roles/load.ts';
 import { openStores } from '../../kit/roles/stores.ts';
 
-const JOBS = rounds(500, 120);
+const JOBS = rounds(500, 60);
 const CLIENTS = rounds(6, 2);
+/** Between two jobs of a client: without it, two cores convert without a pause for as long as what dies takes to come back. */
+const PAUSE_MS = rounds(0, 1_400);
 /** Longer than the time after which a silent worker has lost its order. */
 const FROZEN_MS = 35_000;
 const PARTED_MS = 20_000;
@@ -62,7 +64,7 @@ it(`${JOBS} jobs survive the death of everything`, { timeout: LONGEST_MS + 60_00
       await deed();
     }
   };
-  const ended = await underLoad(client, { jobs: JOBS, clients: CLIENTS, disturb });
+  const ended = await underLoad(client, { jobs: JOBS, clients: CLIENTS, pauseMs: PAUSE_MS, disturb });
 
   // Three lost workers in a row are one reason to give a file up; there is no other here.
   const failures = ended.filter(({ end }) => end !== 'done');

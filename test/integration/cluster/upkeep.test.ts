@@ -3,12 +3,12 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { ensureBatches } from '../../../src/jobs/nats/batches.ts';
 import { ensureIdempotency } from '../../../src/jobs/nats/idempotency.ts';
-import { ensureJobs, openJobs } from '../../../src/jobs/nats/jobs.ts';
+import { ensureJobs, openNatsJobs } from '../../../src/jobs/nats/jobs.ts';
 import type { Nats } from '../../../src/nats/connection.ts';
 import { inputKey, outputKey } from '../../../src/objects/keys.ts';
 import { openS3, type S3Store } from '../../../src/objects/s3/store.ts';
 import { ensurePool } from '../../../src/queue/nats/pool.ts';
-import { openQueue } from '../../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../../src/queue/nats/queue.ts';
 import { LOST_AFTER_MS } from '../../../src/upkeep/decide.ts';
 import { startUpkeep } from '../../../src/upkeep/upkeep.ts';
 import { partKey } from '../../../src/uploads/keys.ts';
@@ -66,13 +66,13 @@ it('is done by one of several replicas that begin at once, and by another when t
   let published = 0;
   const replica = async () => {
     const own = await servers.connect();
-    const queue = openQueue(own);
+    const queue = openNatsQueue(own);
     const publish: typeof queue.publish = (order) => {
       published++;
       return queue.publish(order);
     };
     const clock = () => Date.now() + 2 * LOST_AFTER_MS;
-    return startUpkeep({ ...stores.upkept, jobs: openJobs(own), queue: { ...queue, publish }, clock, intervalMs: 10 });
+    return startUpkeep({ ...stores.upkept, jobs: openNatsJobs(own), queue: { ...queue, publish }, clock, intervalMs: 10 });
   };
   const replicas = await Promise.all([replica(), replica(), replica()]);
   const allOrdered = async () => (await stores.upkept.queue.depth('image')).waiting === records.length;
@@ -104,7 +104,7 @@ it('does no harm where two run at once all the same, as after an outage that cos
       return key;
     }),
   );
-  const other = { jobs: openJobs(await servers.connect()) };
+  const other = { jobs: openNatsJobs(await servers.connect()) };
   const tallies = await Promise.all([stores.sweep(2 * LOST_AFTER_MS), stores.sweep(2 * LOST_AFTER_MS, other)]);
   expect(tallies.map(({ troubles }) => troubles)).toEqual([0, 0]);
   expect(tallies[0].publish + tallies[1].publish).toBe(lost.length);

@@ -157,7 +157,7 @@ describe.runIf(cgroups !== undefined)('in a cgroup', () => {
     ['watches', ['watches', 30, 900, 60]],
     ['pages of many processes', ['memory-of-many', 16, 24 * MB]],
   ] as const)(
-    'the launcher alone, measured by one, lets memory exceed its limit by at most a tenth, as %s',
+    'the launcher alone, measured by one, lets memory exceed its limit by a tenth, and what is taken between two looks, as %s',
     async (_what, args) => {
       const measured = cgroups?.make({ folder: slot, limits: { ...LIMITS, memoryBytes: 8192 * MB, processes: 1_000 } }) as Cgroup;
       const script = `
@@ -169,8 +169,8 @@ describe.runIf(cgroups !== undefined)('in a cgroup', () => {
       child.stdout.on('data', (chunk) => said.push(String(chunk)));
       await once(child, 'close');
       expect(said.join('').trim()).toBe('memory');
-      // Node is in it too.
-      expect(peakOf(measured)).toBeLessThan(1.1 * LIMITS.memoryBytes + 64 * MB);
+      // Node is in it too, and what a fast machine gives out between two looks: 30 processes take 1 GB of inotify's memory in a second.
+      expect(peakOf(measured)).toBeLessThan(1.1 * LIMITS.memoryBytes + 192 * MB);
       await measured.remove();
     },
     120_000,

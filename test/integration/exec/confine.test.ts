@@ -14,7 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -475,6 +475,22 @@ describe.each(MODES)('a confined program, %s,', (_, name, options) => {
     expect((await confined(['descriptors'])).stdout.toString()).toBe('0\n1\n2\n');
   });
 
+  it('is hardly looked at while it does nothing', async () => {
+    const word = randomUUID();
+    const run = confined(['sleep', word], { limits: limits({ wallMs: 8_000 }) });
+    // ms of the processor; a launcher that looks at all processes every 100 ms takes 25 to 50 of 5,000.
+    const taken = () => {
+      const [, launcher] = /^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${processesWith(word)[0]}/status`, 'utf8')) ?? [];
+      return Number(readFileSync(`/proc/${launcher}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+    };
+    await sleep(2_800);
+    const before = taken();
+    await sleep(5_000);
+    const took = taken() - before;
+    expect(took).toBeLessThan(15);
+    expect((await run).ended).toBe('time');
+  });
+
   describe('whose limit is', () => {
     it.each([
       ['memory, as one process', 'memory', ['memory', 1024 * MB]],
@@ -485,6 +501,8 @@ describe.each(MODES)('a confined program, %s,', (_, name, options) => {
       ['the size of its folder, as files without a name', 'output', ['unlinked-files', 20, 8 * MB]],
       ['the size of its folder, as files that are only mapped', 'output', ['mapped-files', 20, 8 * MB]],
       ['memory, as many processes', 'memory', ['memory-of-many', 16, 24 * MB]],
+      ['memory, after it did nothing for a while', 'memory', ['memory-after-rest', 1024 * MB]],
+      ['memory, as many processes, after it did nothing for a while', 'memory', ['memory-of-many-after-rest', 16, 24 * MB]],
       ['memory, as mappings', 'memory', ['mappings', 30, 32_000], { wallMs: 60_000 }],
       ['memory, as watches of epoll', 'memory', ['watches', 30, 900, 60], { wallMs: 60_000 }],
       ['the size of its folder, renamed behind the count', 'output', ['rename-behind', 20, 8 * MB, 'watching'], RENAMING],
@@ -678,6 +696,11 @@ describe('the launcher', () => {
 
   it.each([3, 125, 137])("passes on the program's own %s", async (code) => {
     expect(await run(policy(), { program: probe, args: ['exit', String(code)] })).toMatchObject({ ended: 'exit', code, signal: null });
+  });
+
+  it.each([undefined, 4])('puts a program behind others at the processor, by %s', async (nice) => {
+    const { code, stdout } = await run(policy({ nice }), { program: '/usr/bin/nice', args: [] });
+    expect([code, Number(stdout.toString())]).toEqual([0, Math.min(19, getPriority() + (nice ?? 0))]);
   });
 
   it('passes stdin on, and stdout back, whole and in lines', async () => {

@@ -509,6 +509,8 @@ int main(int argc, char **argv)
 	IF("threads") { pthread_t t; long n = 0; pthread_attr_t small; pthread_attr_init(&small); pthread_attr_setstacksize(&small, 65536); while (n < number(0) && !pthread_create(&t, &small, idle, NULL)) n++; printf("%ld\n", n + 1); fflush(stdout); for (;;) pause(); }
 	IF("bomb") for (;;) fork();
 	IF("spin") return spinning(number(0));
+	IF("memory-after-rest") { sleep(4); touch(number(0), MAP_PRIVATE); for (;;) pause(); }
+	IF("memory-of-many-after-rest") { sleep(4); for (long n = number(0); n > 0; n--) if (!fork()) { touch(number(1), MAP_PRIVATE); for (;;) pause(); } for (;;) pause(); }
 	IF("sleep") for (;;) pause();
 	IF("outlive-parent") { prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0); puts("ready"); fflush(stdout); for (;;) pause(); }
 	IF("core-limit") { struct rlimit core; getrlimit(RLIMIT_CORE, &core); printf("%ld %ld\n", (long)core.rlim_cur, (long)core.rlim_max); return 0; }

@@ -1,4 +1,8 @@
-/** Warm programs as clients meet them: whatever one job does to its program, the next one knows nothing of it. */
+/**
+ * Warm programs as clients meet them: whatever one job does to its program, the next one knows nothing of it.
+ *
+ * Slow: LibreOffice is stopped in the midst of long documents, and started again.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,6 +15,7 @@ import { ZipFile } from 'yazl';
 import { eventually } from '../../kit/api/wire.ts';
 import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../../kit/catalog/locked.ts';
 import { forkedBelow, isGone, parentOf, processesBelow, runningBelow, waitingBelow } from '../../kit/exec/processes.ts';
+import { rounds } from '../../kit/exec/rounds.ts';
 import { type Answer, convert, type Service, type Settings, startService, untilEnded } from '../../kit/roles/service.ts';
 
 /** One conversion of each pool at a time: the next job meets the program of the one before. */
@@ -165,6 +170,11 @@ async function nextIsUntouched(service: Service, { running, short }: Kind, worke
   await eventually(() => grep() === 1, 'every trace to go');
 }
 
+/** Also one that is stopped; the launcher may have ended it between the two. */
+function crash(worker: number): void {
+  for (const signal of ['SIGSEGV', 'SIGCONT'] as const) if (!isGone(worker)) process.kill(worker, signal);
+}
+
 for (const kind of KINDS) {
   describe(`a job in which ${kind.name}`, () => {
     it('hangs fails with a timeout, and the next one succeeds', async () => {
@@ -177,8 +187,7 @@ for (const kind of KINDS) {
     it('crashes is done in a fresh process', async () => {
       const service = await serve();
       const { worker, ended } = await midway(service, kind);
-      process.kill(worker, 'SIGSEGV');
-      process.kill(worker, 'SIGCONT');
+      crash(worker);
       const answer = await ended();
       expect(answer.data?.status, JSON.stringify(answer.error)).toBe('done');
       expect((await everythingIn(service, answer)).length).toBeGreaterThan(1_000);
@@ -188,11 +197,10 @@ for (const kind of KINDS) {
     it('crashes twice fails, and the next one succeeds', async () => {
       const service = await serve();
       const { worker, ended } = await midway(service, kind);
-      process.kill(worker, 'SIGSEGV');
-      process.kill(worker, 'SIGCONT');
+      crash(worker);
       const second = await until(() => kind.again().find((pid) => pid !== worker));
       await until(() => kind.hasJob(service) || undefined);
-      process.kill(second, 'SIGSEGV');
+      crash(second);
       expect((await ended()).error).toMatchObject({ code: 'CONVERSION_FAILED', details: { reason: 'engine_crashed' } });
       await nextIsUntouched(service, kind, worker);
     });
@@ -212,7 +220,7 @@ describe('LibreOffice', () => {
     const service = await serve();
     const forked: number[] = [];
     const sizes: number[] = [];
-    for (let job = 0; job < 6; job++) {
+    for (let job = 0; job < rounds(6, 3); job++) {
       const answer = await send(service, table(job === 0 ? 10 : 12_000));
       expect(answer.data?.status, JSON.stringify(answer.error)).toBe('done');
       const next = await until(() => waitingBelow()[0]);

@@ -205,7 +205,7 @@ export class Battlefield {
     const busy = async () =>
       Object.values((await readHealth(this.service)).queue).some(({ waiting, running }) => waiting + running > 0) ||
       // The last job's folders go once its end is told.
-      (await inSlots(work)).some((name) => /^(job|delivery)$/.test(name)) ||
+      (await inSlots(work)).some((name) => /^(job|delivery|gone-\d+)$/.test(name)) ||
       processesIn(work).some(({ cwd }) => cwd.includes('/job'));
     const until = Date.now() + 15_000;
     let isBusy = await busy();
@@ -362,10 +362,18 @@ const OWN_LOOK = 'slot-0/check';
 const WARM_FOLDER = /^r\d+(-\w+)?$/;
 const WARM = /^(node|(node-)?MainThread|python3.*|soffice.bin|vips-server|chromium-headle|launcher)$/;
 
+/** Where results are packed. */
+const PACKED_IN = 'delivery';
+
 /** Names of what lies in any slot, but for the worker's own look. */
 async function inSlots(work: string): Promise<string[]> {
   const slots = (await readdir(work)).filter((name) => name.startsWith('slot-'));
-  const namesIn = async (slot: string) => (await readdir(join(work, slot))).filter((name) => `${slot}/${name}` !== OWN_LOOK);
+  const namesIn = async (slot: string) => {
+    const names = (await readdir(join(work, slot))).filter((name) => `${slot}/${name}` !== OWN_LOOK);
+    // It stays from job to job, with nothing in it.
+    const isEmpty = names.includes(PACKED_IN) && (await readdir(join(work, slot, PACKED_IN)).catch(() => [])).length === 0;
+    return isEmpty ? names.filter((name) => name !== PACKED_IN) : names;
+  };
   return (await Promise.all(slots.map(namesIn))).flat();
 }
 

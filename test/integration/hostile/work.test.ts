@@ -231,6 +231,20 @@ describe('a large honest file passes', { timeout: 240_000 }, () => {
     expect(end.data?.status).toBe('done');
   });
 
+  it.each([
+    ['html', 60_000],
+    ['html', 300_000],
+    ['md', 60_000],
+  ])('a text as %s, of %i lines of two letters', async (to, lines) => {
+    const answer = await convert(service.url, { name: 'short.txt', bytes: Buffer.from('ab\n'.repeat(lines)) }, to);
+    const { data } = await settled(service.url, answer);
+    const text = await (await fetch(data?.output?.url ?? '')).text();
+    expect(text.match(/\bab\b/g)?.length).toBe(lines);
+    const { startedAt = 0, endedAt = 0 } = recordOf(data?.job_id ?? '');
+    // It took LibreOffice a minute, or all of its memory. Pandoc reads the page in two seconds of an idle processor.
+    if (to === 'html') expect((endedAt - startedAt) / 1000).toBeLessThan(REFUSED_WITHIN_S);
+  });
+
   it('noise of ten octaves', async () => {
     const answer = await convert(service.url, noise('10', 100), 'png');
     const end = await settled(service.url, answer);

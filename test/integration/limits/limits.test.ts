@@ -149,6 +149,7 @@ it('GET /api/v1/limits shows what was used, and uses nothing', async () => {
       ai: expect.objectContaining({ 'upscale-image': { limit: 50, used: 0, remaining: 50, reset_seconds: 86_400 } }),
     },
     files: { max_bytes: 209_715_200, max_batch_files: 20, max_uploads: 20, max_upload_bytes: 2_147_483_648 },
+    jobs: { max_ids: 100 },
   });
 });
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ApiDeps } from '../../../src/api/deps.ts';
 import { serveMcp } from '../../../src/api/mcp/routes.ts';
 import { createServer } from '../../../src/api/server.ts';
 import { createCatalog } from '../../../src/catalog/catalog.ts';
@@ -75,28 +76,24 @@ async function serveFixtures() {
   const dataDir = await mkdtemp(join(tmpdir(), 'filemill-fixtures-'));
   const config = loadConfig({ DATA_DIR: dataDir, LIMITS_ENABLED: 'false', LOG_LEVEL: 'silent' });
   const log = createLog('silent');
-  const store = await openEmbedded(config, () => () => {}, Date.now);
-  const parts = {
-    ...store,
-    settings: config.api,
-    catalog: createCatalog([]),
-    signals: memorySignals(),
-    judge: openJudge({ engines: false }),
-    fetch: undefined,
-    findPage: undefined,
-    log,
-    metrics: createMetrics(),
-    loop: { begin() {}, end() {} },
-    clock: Date.now,
-    newId: () => '0'.repeat(32),
-    version: '0.0.0',
-    missing: [],
-    pools: new Map(),
-    stopping: new AbortController().signal,
+  const store = await openEmbedded(config, () => () => {}, Date.now, '0.0.0');
+  let catalog = createCatalog([]);
+  const deps: ApiDeps = {
+    jobs: { ...store, store: store.jobs, signals: memorySignals(), clock: Date.now },
+    files: { ...store, judge: openJudge({ engines: false }), fetch: undefined, findPage: undefined, suffix: config.output.suffix },
+    catalogue: {
+      get current() {
+        return catalog;
+      },
+      missing: [],
+      pools: new Map(),
+    },
+    limits: store.limits,
+    telemetry: { log, metrics: createMetrics(), loop: { begin() {}, end() {} } },
+    service: { settings: config.api, newId: () => '0'.repeat(32), version: '0.0.0', stopping: new AbortController().signal },
   };
-  let catalog = parts.catalog;
-  const app = createServer(Object.defineProperty(parts, 'catalog', { get: () => catalog }));
-  serveMcp(app, parts, '/fixtures', { works: () => false, factoryFor: () => fixtureServer });
+  const app = createServer(deps);
+  serveMcp(app, deps, '/fixtures', { works: () => false, factoryFor: () => fixtureServer });
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
   return {

@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 const reaching = (...privateOrigins: string[]) =>
-  fetchingFor({ fetch: fetchSettings.parse({ privateOrigins }), egress: egressSettings.parse({}) });
+  fetchingFor({ fetch: fetchSettings.parse({ privateOrigins }), egress: egressSettings.parse({}) }).privately;
 const { signal } = new AbortController();
 const place = (key: string, endpoint = bucket.endpoint) => ({
   endpoint,
@@ -59,10 +59,10 @@ const place = (key: string, endpoint = bucket.endpoint) => ({
 const keys = () => ({ accessKeyId: bucket.accessKeyId, secretAccessKey: bucket.secretAccessKey });
 
 it('takes a result of many parts, and gives it back', async () => {
-  const parts = reaching(bucket.endpoint);
+  const privately = reaching(bucket.endpoint);
   const bytes = randomBytes(12 << 20);
-  await writeToBucket(parts, place('results/large.bin'), keys(), Readable.from([bytes]), MOST, signal);
-  const back = await buffer(await readFromBucket(parts, place('results/large.bin'), keys(), MOST, signal));
+  await writeToBucket(privately, place('results/large.bin'), keys(), Readable.from([bytes]), MOST, signal);
+  const back = await buffer(await readFromBucket(privately, place('results/large.bin'), keys(), MOST, signal));
   const hash = (content: Buffer) => createHash('sha256').update(content).digest('hex');
   expect([back.length, hash(back)]).toEqual([bytes.length, hash(bytes)]);
   expect(await minio.unfinished()).toEqual([]);
@@ -107,10 +107,10 @@ it('is reached through egress where the list of egress has it, and not by a URL'
     metrics: async () => ({ type: 'text/plain', text: '' }),
   });
   try {
-    const parts = fetchingFor({ fetch: settings, egress: { ...own, url: `http://127.0.0.1:${egress.port}` } });
-    await writeToBucket(parts, place('results/by-egress'), keys(), Readable.from(['x']), MOST, signal);
-    expect((await buffer(await readFromBucket(parts, place('results/by-egress'), keys(), MOST, signal))).toString()).toBe('x');
-    await expect(parts.fetch?.(`${bucket.endpoint}/x`, MOST, signal)).rejects.toMatchObject({ code: 'URL_REFUSED' });
+    const { fetch, privately } = fetchingFor({ fetch: settings, egress: { ...own, url: `http://127.0.0.1:${egress.port}` } });
+    await writeToBucket(privately, place('results/by-egress'), keys(), Readable.from(['x']), MOST, signal);
+    expect((await buffer(await readFromBucket(privately, place('results/by-egress'), keys(), MOST, signal))).toString()).toBe('x');
+    await expect(fetch?.(`${bucket.endpoint}/x`, MOST, signal)).rejects.toMatchObject({ code: 'URL_REFUSED' });
   } finally {
     await egress.close(0);
   }

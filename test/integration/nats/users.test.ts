@@ -10,7 +10,7 @@ import { connectNats, type Nats } from '../../../src/nats/connection.ts';
 import { inboxOf } from '../../../src/nats/permissions.ts';
 import { declarePool, ensureRegistry, readPools } from '../../../src/pools/nats/declarations.ts';
 import { ensurePool } from '../../../src/queue/nats/pool.ts';
-import { openQueue } from '../../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../../src/queue/nats/queue.ts';
 import { eventually } from '../../kit/api/wire.ts';
 import { freePorts } from '../../kit/exec/ports.ts';
 import { checkout } from '../../kit/roles/service.ts';
@@ -97,8 +97,22 @@ describe('filemill nats-users', () => {
       }
       const worker = await connect('worker-image', inboxOf('worker', 'image'));
       expect((await readPools(api)).map(({ name }) => name)).toEqual(['image', 'pdf']);
-      const queue = openQueue(worker);
+      const queue = openNatsQueue(worker);
       expect(await queue.pull('image', ['interactive'], 200, AbortSignal.timeout(10_000))).toBeUndefined();
+      // It learns from the replica that published them that a client has sent more since.
+      const orders = openNatsQueue(api);
+      const [first, second] = ['1', '2'].map((digit) => ({
+        version: 1,
+        jobId: digit.repeat(32),
+        pool: 'image',
+        lane: 'interactive' as const,
+      }));
+      if (first !== undefined) await orders.publish(first, { client: 'one' });
+      const held = await queue.pull('image', ['interactive'], 5_000);
+      expect(await held?.isOneOfSeveral()).toBe(false);
+      if (second !== undefined) await orders.publish(second, { client: 'one' });
+      expect(await held?.isOneOfSeveral()).toBe(true);
+      await orders.close();
       await queue.close();
       await expect(worker.core.request('$JS.API.STREAM.MSG.GET.convert-pdf', '{"seq":1}', { timeout: 500 })).rejects.toThrow();
       await expect(connectNats({ servers, name: 'test', user: 'api', password: 'guessed' })).rejects.toThrow();

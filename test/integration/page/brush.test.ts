@@ -215,6 +215,8 @@ describe('what is painted over', () => {
 });
 
 describe('what may be painted at a time', () => {
+  /** Only the method that repeats what is around counts the edge of what is painted, too, as the page does. */
+  const byExample = (page: Page) => page.locator('select[name=model]').selectOption('classical');
   const shown = (page: Page) => page.locator('.painted [role=status]');
 
   it('is told as a share, and what is too much is not sent', async () => {
@@ -242,6 +244,7 @@ describe('what may be painted at a time', () => {
 
   it('is told of a rectangle too', async () => {
     const visited = await opened(await scene('box.png', [400, 400], []));
+    await byExample(visited.page);
     for (const [name, value] of Object.entries({ x: 0, y: 10, w: 197, h: 194 }))
       await visited.page.locator(`[name=${name}]`).fill(`${value}`);
     await expect.poll(() => shown(visited.page).textContent()).toBe('The rectangle: 50% of what can be removed at a time');
@@ -260,6 +263,7 @@ describe('what may be painted at a time', () => {
 
   it('leads back to the brush where the service refuses what was painted', async () => {
     const visited = await opened(await scene('again.png', [400, 400], [[190, 190, 210, 210]]));
+    await byExample(visited.page);
     const { page } = visited;
     await page.getByRole('slider', { name: 'Size' }).fill('25');
     const at = await placed(page, 400);

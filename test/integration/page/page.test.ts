@@ -446,7 +446,7 @@ describe('the page', () => {
     const visited = await visit(ground.browser, `${ground.url}/tools`, { locale: 'de-DE' });
     const { page } = visited;
     await page.getByText('PDFs verbinden').waitFor();
-    await page.getByRole('searchbox').fill('protect');
+    await page.getByRole('searchbox').fill('protect pdf');
     expect(await page.locator('.cards strong').allTextContents()).toEqual(['PDF schützen']);
     await page.getByRole('link', { name: /PDF schützen/ }).click();
     await page.getByRole('heading', { name: 'PDF schützen' }).waitFor();

@@ -96,6 +96,11 @@ it('says the limit where a chosen file is too large, and by how much results are
   await start(page);
   await untilStates(page, ['done', 'done']);
   await expect.poll(() => page.locator('.sizes').first().textContent()).toMatch(/^\d+ kB → \d+ kB$/);
+  // A later visit that begins with the list knows of what kind files are, too.
+  await page.goto(`${service.url}/jobs`);
+  await untilStates(page, ['done', 'done']);
+  await expect.poll(() => page.locator('.sizes').last().textContent()).toMatch(/ \(\d+% smaller\)$/);
+  await expect.poll(() => page.locator('.sizes').first().textContent()).toMatch(/^\d+ kB → \d+ kB$/);
   nothingOdd(visited);
   await visited.close();
   await service.stop();

@@ -1,4 +1,8 @@
-/** An engine that cannot load or run: it is not offered, says why, and never takes a good file for a damaged one. */
+/**
+ * An engine that cannot load or run: it is not offered, says why, and never takes a good file for a damaged one.
+ *
+ * Slow: a withdrawn engine is tried again after half a minute, and each start tries all of them.
+ */
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -20,7 +24,6 @@ interface EngineSeen {
 const FALSE = '/bin/false';
 /** Longer than the first pause before a withdrawn engine is tried again, ms. */
 const RECOVERY_MS = 40_000;
-const slots = { image: 2, pdf: 1, media: 0, office: 0, web: 0 };
 
 let folder: string;
 let service: ServiceProcess;
@@ -31,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** In a separate mount namespace, so that what it no longer finds is there for all others. @param first shell commands before its start */
-async function start(name: string, first = 'true'): Promise<ServiceProcess> {
+async function start(name: string, toolchains: readonly string[], first = 'true'): Promise<ServiceProcess> {
   const home = join(folder, name);
   await mkdir(home);
   const command = [
@@ -43,7 +46,7 @@ async function start(name: string, first = 'true'): Promise<ServiceProcess> {
     '-c',
     `${first} && exec ${join(checkout, 'scripts/filemill')} local`,
   ];
-  return await startProcess(home, { worker: { trials: true, slots } }, {}, command);
+  return await startProcess(home, { worker: { trials: true, toolchains, slots: { image: 2, pdf: 1 } } }, {}, command);
 }
 
 const inItsNamespace = (...command: string[]) => execFileSync('nsenter', ['--target', String(service.child.pid), '--mount', ...command]);
@@ -80,7 +83,7 @@ describe('where libvips cannot be loaded', () => {
   const libraries = join(checkout, 'node_modules/@img/sharp-libvips-linux-x64/lib');
   const library = join(libraries, readdirSync(libraries).find((name) => name.startsWith('libvips-cpp.so')) ?? '');
   beforeAll(async () => {
-    service = await start('libvips', `mount --bind /dev/null ${library}`);
+    service = await start('libvips', ['image'], `mount --bind /dev/null ${library}`);
   }, 60_000);
   afterAll(() => endProcess(service));
 
@@ -129,7 +132,7 @@ describe('where libvips cannot be loaded', () => {
 
 describe('a program that breaks while the service runs', () => {
   beforeAll(async () => {
-    service = await start('later');
+    service = await start('later', ['image', 'pdf']);
     await eventually(() => said('every converter has been tried') || said('is missing'), 'all have been tried', 60_000);
   }, 90_000);
   afterAll(() => endProcess(service));

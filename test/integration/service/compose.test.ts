@@ -1,4 +1,4 @@
-/** compose.yaml: what it promises of every service, and the whole of it started as processes with just its commands and environments. */
+/** compose.cluster.yaml: what it promises of every service, and the whole of it started as processes with just its commands and environments. */
 
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -65,7 +65,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['api', ...toolchains].map((user) => [`NATS_PASSWORD_${user.toUpperCase()}`, `kestrel-of-${user}`])),
   S3_SECRET_ACCESS_KEY: 'osprey-of-this-test',
 };
-const text = await readFile(join(checkout, 'compose.yaml'), 'utf8');
+const text = await readFile(join(checkout, 'compose.cluster.yaml'), 'utf8');
 
 /** `${NAME}`, `${NAME:-preset}`, `${NAME:?complaint}` and `$$`, in every text of it (compose-spec, "Interpolation"). */
 function interpolated(value: unknown, environment: Readonly<Record<string, string>>): unknown {
@@ -90,7 +90,7 @@ const compose = read();
 const services = Object.entries(compose.services);
 const roles = services.filter(([, { command }]) => command[0] === 'filemill');
 
-describe('compose.yaml', () => {
+describe('compose.cluster.yaml', () => {
   it.each(Object.keys(ENVIRONMENT))('has no preset for %s', (name) => {
     expect(() => read({ ...ENVIRONMENT, [name]: '' })).toThrow(`${name}: set ${name} in .env`);
   });
@@ -125,7 +125,7 @@ describe('its services as processes', () => {
   let home: string;
   let web: Web;
   let url: string;
-  /** What stands for a port of compose.yaml on this machine. */
+  /** What stands for a port of compose.cluster.yaml on this machine. */
   const ports = new Map<string, number>();
   const children: { readonly name: string; readonly child: ChildProcess; readonly said: string[] }[] = [];
 
@@ -174,9 +174,12 @@ describe('its services as processes', () => {
     const translated = Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, here(value)]));
     const dataDir = translated['DATA_DIR'] ?? folder;
     await copyFile(join(checkout, '.cache/test-versions.json'), join(dataDir, 'versions.json')).catch(() => {});
-    // The one thing that is not compose.yaml's: the test's own servers pass for the Internet, to egress alone.
+    // What is not compose.cluster.yaml's: the test's own servers pass for the Internet, to egress alone, and no engine is tried at the start.
     const fetching = { http: true, ports: [web.port], ...(name === 'egress' && { allow: ['127.0.0.2/32'] }) };
-    await writeFile(join(folder, 'config.yaml'), JSON.stringify({ fetch: fetching, limits: { enabled: false } }));
+    await writeFile(
+      join(folder, 'config.yaml'),
+      JSON.stringify({ fetch: fetching, limits: { enabled: false }, worker: { trials: false } }),
+    );
     const [program = '', ...args] = command;
     const path = program === 'filemill' ? join(checkout, 'scripts/filemill') : join(checkout, '.cache/bin', program);
     expect(existsSync(path), path).toBe(true);
@@ -195,7 +198,8 @@ describe('its services as processes', () => {
       );
     while (!(await healthy())) {
       if (child.exitCode !== null) throw new Error(`${name} ended: ${said.join('')}`);
-      await pause(100);
+      // Each check starts a process.
+      await pause(500);
     }
   }
 

@@ -1,4 +1,8 @@
-/** Starting and stopping as users do it: quickly, in good order, and with one sentence where it cannot be. */
+/**
+ * Starting and stopping as users do it: quickly, in good order, and with one sentence where it cannot be.
+ *
+ * Slow: it starts the service some twenty times, and once reads the versions of all converters.
+ */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -9,8 +13,8 @@ import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../../src/jobs/record.ts';
-import { openJobs } from '../../../src/jobs/sqlite/jobs.ts';
-import { openQueue } from '../../../src/queue/sqlite.ts';
+import { openSqliteJobs } from '../../../src/jobs/sqlite/jobs.ts';
+import { openSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { anOrder, aRecord } from '../../conformance/samples.ts';
 import { processesOf } from '../../kit/exec/left-behind.ts';
 import { fixtures } from '../../kit/fixtures/documents/documents.ts';
@@ -82,7 +86,7 @@ async function refused(
 }
 
 async function recordIn(dataDir: string, id: string): Promise<JobRecord | undefined> {
-  const jobs = openJobs(join(dataDir, 'filemill.db'), Date.now);
+  const jobs = openSqliteJobs(join(dataDir, 'filemill.db'), Date.now);
   const stored = await jobs.get(id);
   await jobs.close();
   return stored?.record;
@@ -211,8 +215,8 @@ describe('a start', () => {
   it('is refused on a port in use, before any job is taken', async () => {
     const dataDir = await dataFolder();
     const record = aRecord({ createdAt: Date.now(), expiresAt: Date.now() + 3_600_000 });
-    const jobs = openJobs(join(dataDir, 'filemill.db'), Date.now);
-    const queue = openQueue(join(dataDir, 'filemill.db'), Date.now, { capacity: 10 });
+    const jobs = openSqliteJobs(join(dataDir, 'filemill.db'), Date.now);
+    const queue = openSqliteQueue(join(dataDir, 'filemill.db'), Date.now, { capacity: 10 });
     await jobs.create(record);
     await queue.publish(anOrder({ jobId: record.id }));
     await Promise.all([jobs.close(), queue.close()]);
@@ -283,6 +287,7 @@ describe('a start', () => {
     [['worker', 'image'], 2, 'invalid arguments "worker image"; usage: "filemill <role>"'],
     [['local', '--port=80'], 2, 'invalid arguments "local --port=80"; usage: "filemill <role>"'],
     [['miller'], 2, 'there is no command "miller"; filemill help lists them'],
+    [['merge'], 2, 'there is no command "merge"; did you mean "tool merge-pdf" or "tool merge-videos"?'],
   ])('as %j ends with %i, and says why', async (args, status, why) => {
     const { code, said } = await refused(await dataFolder(), {}, {}, [join(checkout, 'scripts/filemill'), ...args]);
     expect([code, said.join('\n')]).toEqual([status, expect.stringContaining(why)]);
@@ -293,7 +298,7 @@ it.each<[string[], RegExp]>([
   [['--help'], /^filemill help <role> +lists the settings of a role\b/m],
   [['help', 'worker'], /^ {2}MEMORY_LIMIT +worker\.limitBytes\b/m],
   [['nats-users', '--help'], /filemill nats-users <folder> \[--pool <pool>\]/],
-  [['--version'], /^0\.1\.0$/m],
+  [['--version'], /^\d+\.\d+\.\d+(?: \([0-9a-f]{12}\))?$/m],
 ])('%j is answered at once', async (args, words) => {
   const { stdout } = await run(join(checkout, 'scripts/filemill'), args);
   expect(stdout).toMatch(words);

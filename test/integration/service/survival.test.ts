@@ -8,7 +8,7 @@ import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
 import { MAX_CLAIMS } from '../../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../../src/jobs/record.ts';
-import { openJobs } from '../../../src/jobs/sqlite/jobs.ts';
+import { openSqliteJobs } from '../../../src/jobs/sqlite/jobs.ts';
 import { outputKey } from '../../../src/objects/keys.ts';
 import { within } from '../../../src/streams/deadline.ts';
 import { collect } from '../../conformance/samples.ts';
@@ -23,7 +23,7 @@ const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 const random = seeded(seed);
 const upTo = (count: number): number => Math.floor(random() * count);
 
-const JOBS = rounds(150, 50);
+const JOBS = rounds(150, 25);
 /** Each ends the server at its n-th line of this phase; `ended` is after the record's end and before the order's. */
 const PHASES = ['claimed', 'converting', 'uploading', 'finishing', 'ended'] as const;
 const AIMED = PHASES.flatMap((phase) => [1, 2 + upTo(2), 4 + upTo(3)].slice(0, rounds(3, 1)).map((nth) => `${phase}:${nth}`));
@@ -169,7 +169,7 @@ describe(`a server that is killed ${AIMED.length + BLIND.length} times (SEED=${s
     learn(last.lines);
     expect(last.child.exitCode).toBe(0);
 
-    const jobs = openJobs(join(dataDir, 'filemill.db'), Date.now);
+    const jobs = openSqliteJobs(join(dataDir, 'filemill.db'), Date.now);
     for (const { record } of await collect(jobs.scan())) ended.set(record.id, record);
     await jobs.close();
 
@@ -194,4 +194,42 @@ describe(`a server that is killed ${AIMED.length + BLIND.length} times (SEED=${s
     expect(await filesBelow(join(dataDir, 'work'))).toEqual([]);
     expect(await processesOf(dataDir)).toEqual([]);
   });
+});
+
+describe('a client that waits', () => {
+  const WAITED = rounds(PHASES.length, 1);
+  const first = upTo(PHASES.length);
+
+  it.each(Array.from({ length: WAITED }, (_, at) => PHASES[(first + at) % PHASES.length]))(
+    'gets one job by its key, whether the server died with it or after it (%s)',
+    { timeout: 120_000 },
+    async (phase) => {
+      const dataDir = await mkdtemp(join(folder, 'waited-'));
+      await chmod(dataDir, 0o755);
+      const hook = `--import ${join(checkout, 'test/kit/roles/kill-at.ts')}`;
+      const settings = { upkeep: { intervalMs: 300 } };
+      const { name, bytes, target, colour } = await sourceOf(0);
+      const ask = (url: string) => convert(url, { name, bytes }, target, {}, { 'idempotency-key': 'the-same' });
+
+      const dying = await startProcess(dataDir, settings, { LOG_LEVEL: 'debug', KILL_AT: `${phase}:1`, NODE_OPTIONS: hook });
+      started.push(dying.child);
+      await expect(ask(dying.url)).rejects.toThrow();
+      const last = await startProcess(dataDir, settings);
+      started.push(last.child);
+      // What was committed is claimed again when its worker is known to be dead.
+      const { data } = await ask(last.url);
+      const answer = await untilEnded(last.url, data?.job_id ?? '');
+      expect(answer.data?.status).toBe('done');
+      const output = Buffer.from(await (await fetch(`${last.url}/api/v1/jobs/${data?.job_id}/output`)).arrayBuffer());
+      for (const [index, part] of (await middleOf(output, target)).entries())
+        expect(Math.abs(part - (colour[index] ?? 0))).toBeLessThan(16);
+      // The files of a job that no client was told of have gone, too.
+      await expect.poll(() => filesBelow(join(dataDir, 'objects')), { timeout: 15_000, interval: 200 }).toHaveLength(1);
+      await endProcess(last);
+      const jobs = openSqliteJobs(join(dataDir, 'filemill.db'), Date.now);
+      const records = await collect(jobs.scan());
+      await jobs.close();
+      expect(records.map(({ record: { id, state } }) => [id, state])).toEqual([[data?.job_id, 'done']]);
+    },
+  );
 });

@@ -24,6 +24,7 @@ import {
   storedIn,
 } from '../../kit/api/wire.ts';
 import { waveHead } from '../../kit/catalog/wave.ts';
+import { rounds } from '../../kit/exec/rounds.ts';
 import { convert, endProcess, readAnswer, type Service, type ServiceProcess, startProcess, startService } from '../../kit/roles/service.ts';
 
 const run = promisify(execFile);
@@ -75,6 +76,9 @@ const memory = (pid: number, name: 'VmRSS' | 'VmHWM') =>
 /** The script that starts the server becomes the server. */
 const pidOf = ({ child }: ServiceProcess): number => child.pid ?? 0;
 
+/** Each of sixteen files has so much: together many times what the server may hold. */
+const EACH_MB = rounds(200, 60);
+
 describe('large files', () => {
   let dataDir: string;
   let server: ServiceProcess;
@@ -86,11 +90,11 @@ describe('large files', () => {
   });
   afterAll(() => endProcess(server));
 
-  it('stream: sixteen of 200 MB at once raise the memory of the server by less than 150 MB', {
+  it(`stream: sixteen of ${EACH_MB} MB at once raise the memory of the server by less than 150 MB`, {
     // It measures memory, not time: up to 10 GB pass through a machine that may be busy.
     timeout: 600_000,
   }, async () => {
-    const path = await sparse('zeros', 200_000_000);
+    const path = await sparse('zeros', EACH_MB * 1e6);
     // The threads that judge files start with the first of them, and stay: they are no cost of an upload.
     const few = await sparse('few-zeros', 300_000);
     await Promise.all(Array.from({ length: 16 }, () => curl(server.url, ...formOf(few))));
@@ -100,7 +104,7 @@ describe('large files', () => {
       writeFileSync(`/proc/${pidOf(server)}/clear_refs`, '5');
       const answers = await Promise.all(Array.from({ length: 16 }, () => curl(server.url, ...formOf(path))));
       const raised = (memory(pidOf(server), 'VmHWM') - before) / 1024;
-      console.log(`16 uploads of 200 MB raised RSS by ${raised.toFixed(0)} MiB, from ${(before / 1024).toFixed(0)} MiB`);
+      console.log(`16 uploads of ${EACH_MB} MB raised RSS by ${raised.toFixed(0)} MiB, from ${(before / 1024).toFixed(0)} MiB`);
       // Zeros are no kind of file, which shows only when they are there.
       expect(answers.map(({ status, body }) => [status, body.error?.code])).toEqual(answers.map(() => [415, 'UNSUPPORTED_MIME']));
       return raised;
@@ -238,6 +242,8 @@ describe('a file over a limit of 1 MB', () => {
   }
 });
 
+const CUTS = rounds(100, 30);
+
 describe('a body', () => {
   let service: Service;
   beforeAll(async () => {
@@ -321,10 +327,10 @@ describe('a body', () => {
     await fetch(`${service.url}/api/v1/jobs/${id}`, { method: 'DELETE' });
   });
 
-  it('cut off in the middle leaves nothing, a hundred times', async () => {
+  it(`cut off in the middle leaves nothing, ${CUTS} times`, async () => {
     const before = storedIn(service.dataDir);
     await Promise.all(
-      Array.from({ length: 100 }, async (_, n) => {
+      Array.from({ length: CUTS }, async (_, n) => {
         const socket = connectTo(service.url);
         socket.write(
           `POST /api/v1/convert HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${FORM}\r\nContent-Length: 100000\r\n\r\n${target}${fileHead('a.csv')}${'a,b\n'.repeat(n * 100)}`,

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { untilNextLook } from '../exec/looks.ts';
 
 export const BOUNDARY = 'between7parts';
 export const FORM = `multipart/form-data; boundary=${BOUNDARY}`;
@@ -148,11 +149,11 @@ export async function eventually<T>(
   what: string,
   withinMs = 60_000,
 ): Promise<T> {
-  const until = Date.now() + withinMs;
+  const [begun, until] = [performance.now(), Date.now() + withinMs];
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
     if (Date.now() > until) throw new Error(`waited ${withinMs} ms in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await untilNextLook(begun);
   }
 }

@@ -5,7 +5,7 @@ import { TOOLCHAIN_POOLS } from '../../../src/controller/pools/objects.ts';
 import type { KubeObject } from '../../../src/kube/resource.ts';
 import type { Nats } from '../../../src/nats/connection.ts';
 import { readPools } from '../../../src/pools/nats/declarations.ts';
-import { openQueue } from '../../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../../src/queue/nats/queue.ts';
 import { eventually } from '../api/wire.ts';
 import { type Cluster, type KubernetesOptions, startKubernetes } from '../kube/kubernetes.ts';
 import { program } from '../kube/processes.ts';
@@ -60,7 +60,7 @@ export async function startOperator({
   const [kubernetes, servers]: [Cluster, Servers] = await Promise.all([startKubernetes(wanted), startNats()]);
   const { kube } = kubernetes;
   const nats = await servers.connect();
-  const queue = openQueue(nats);
+  const queue = openNatsQueue(nats);
   const crews: Crew[] = [];
   const kubectl = async (...args: readonly string[]) => {
     const { code, stdout, stderr } = await kubernetes.kubectl(args);

@@ -7,7 +7,7 @@ import { type KubeObject, PODS } from '../../../src/kube/resource.ts';
 import type { Nats } from '../../../src/nats/connection.ts';
 import { subscribeRetire } from '../../../src/pools/nats/retire.ts';
 import { publishPresence } from '../../../src/pools/nats/workers.ts';
-import { openQueue } from '../../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../../src/queue/nats/queue.ts';
 import { endPod } from './pod-end.ts';
 
 const POOL = 'filemill.io/pool';
@@ -60,7 +60,7 @@ export async function startStandIns({
   livesOn = () => true,
   endsDeleted = false,
 }: CrewOptions): Promise<Crew> {
-  const queue = openQueue(nats);
+  const queue = openNatsQueue(nats);
   const there = new Map<
     string,
     { readonly pool: string; held: number; since: number; readonly stop: AbortController; readonly over: Promise<void> }

@@ -23,6 +23,6 @@ export function cpuTime(): CpuTime {
 
 /** Adds a line to the list that scripts/test.ts sums, if it runs this. @param what a test file from the top of the checkout, or what it shares with others */
 export function noteCpu(what: string, seconds: number): void {
-  const list = process.env['TEST_CPU'];
-  if (list !== undefined) appendFileSync(list, `${seconds.toFixed(1)} ${what}\n`);
+  const list = process.env['TEST_CPU'] ?? '';
+  if (list !== '') appendFileSync(list, `${seconds.toFixed(1)} ${what}\n`);
 }

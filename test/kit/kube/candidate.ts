@@ -1,4 +1,4 @@
-/** A process that stands for election and says what becomes of it: `won`, `lost`, and whether it believes to lead when it says so. */
+/** A process that takes part in the leader election and prints the outcome: `won`, `lost`, and whether it believes to lead at that moment. */
 import { connectKube } from '../../../src/kube/connection/connect.ts';
 import { startLeaderElection } from '../../../src/kube/lease.ts';
 

@@ -1,4 +1,4 @@
-/** A way to the API server by which watches come late, and everything else at once: a client that uses it has a stale cache. */
+/** A proxy to the API server that delays watches, and nothing else: a client that uses it has a stale cache. */
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -8,14 +8,14 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface LateWatch {
-  /** Path: as the one it was made from, by this way. */
+  /** Path of a copy of the given kubeconfig that names the proxy. */
   readonly kubeconfig: string;
   /** Watches that were opened through it. */
   readonly watches: () => number;
   close(): Promise<void>;
 }
 
-/** @param delayMs how much later than it was said each word of a watch is heard */
+/** @param delayMs by how much each event of a watch is delayed */
 export async function openLateWatch(kubeconfig: string, name: string, delayMs: number): Promise<LateWatch> {
   const config = JSON.parse(await readFile(kubeconfig, 'utf8')) as {
     clusters: [{ cluster: { server: string; 'certificate-authority-data': string; 'insecure-skip-tls-verify'?: boolean } }];

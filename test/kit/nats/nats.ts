@@ -5,9 +5,9 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { connectNats, type Nats } from '../../../src/nats/connection.ts';
 import type { Permissions } from '../../../src/nats/permissions.ts';
+import { untilNextLook } from '../exec/looks.ts';
 import { freePorts } from '../exec/ports.ts';
 import { GO } from '../kube/processes.ts';
 
@@ -161,5 +161,6 @@ async function haveJetStream(addresses: readonly string[], admin: object): Promi
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await pause(20);
+  const begun = performance.now();
+  while (!(await holds())) await untilNextLook(begun);
 }

@@ -45,7 +45,7 @@ export async function startCluster(servers: 1 | 3 = 1, users: Readonly<Record<st
         S3_SECRET_ACCESS_KEY: bucket.secretAccessKey,
         SECRET_KEY: 'a-secret-that-all-replicas-of-this-test-share',
       };
-      // Workers are trusted with no credential of the bucket, nor with the key that passwords are sealed with.
+      // Workers are trusted with no credential of the bucket, nor with the key that encrypts passwords.
       const given = role === 'worker' ? { NATS_URL: own.NATS_URL } : own;
       const starting = await spawnService(dataDir, settings, { ...given, ...environment }, [program, role]);
       const url = await Promise.race([starting.serving, takesOrders(starting)]);

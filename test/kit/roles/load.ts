@@ -32,7 +32,7 @@ interface Told {
 
 export interface Client {
   /** Sends what this number stands for, follows it to its end and judges what comes of it: one job, or a batch of three. */
-  carry(index: number): Promise<Ended[]>;
+  runJob(index: number): Promise<Ended[]>;
   /** Sends a picture, and does not wait. @returns the job's id */
   send(index: number): Promise<string>;
   follow(id: string, judge?: Work['judge']): Promise<Ended>;
@@ -89,7 +89,7 @@ export function patientClient(urls: () => readonly (string | undefined)[], longe
       const work = await picture(index, 'tiff');
       return idOf(await post('/api/v1/convert', `sent-${index}-3`, { to_format: work.target, file: work }));
     },
-    async carry(index) {
+    async runJob(index) {
       if (index % 50 === 21) {
         const works = await Promise.all([0, 1, 2].map((part) => picture(index + part, 'gif')));
         const { data } = await post('/api/v1/batch', `batch-${index}`, { to_format: 'gif', 'files[]': works });
@@ -138,18 +138,23 @@ function tone(index: number): Work {
 interface Bounds {
   readonly jobs: number;
   readonly clients: number;
+  /** What a client waits after each job. */
+  readonly pauseMs?: number;
   /** What happens meanwhile; asks whether the load is over already. */
   readonly disturb: (isOver: () => boolean) => Promise<unknown>;
 }
 
-/** Carries jobs, and some more than that where the disturbances take longer. */
-export async function underLoad(client: Client, { jobs, clients, disturb }: Bounds): Promise<Ended[]> {
+/** Runs jobs, and more of them where the disturbances take longer. */
+export async function underLoad(client: Client, { jobs, clients, pauseMs = 0, disturb }: Bounds): Promise<Ended[]> {
   const ended: Ended[] = [];
   let next = 0;
   let over = false;
   let disturbed = false;
   const work = async () => {
-    for (let index = next++; index < jobs || !disturbed; index = next++) ended.push(...(await client.carry(index)));
+    for (let index = next++; index < jobs || !disturbed; index = next++) {
+      ended.push(...(await client.runJob(index)));
+      await pause(pauseMs);
+    }
   };
   const disturbing = disturb(() => over).finally(() => {
     disturbed = true;

@@ -6,6 +6,7 @@ import { chmod, copyFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { untilNextLook } from '../exec/looks.ts';
 
 export const checkout = join(import.meta.dirname, '../../..');
 
@@ -200,12 +201,12 @@ export async function readAnswer(response: Response): Promise<Answer> {
 
 /** Asks for the job until it has ended. @throws when it has not within `withinMs` */
 export async function untilEnded(url: string, jobId: string, withinMs = 90_000): Promise<Answer> {
-  const until = Date.now() + withinMs;
+  const [begun, until] = [performance.now(), Date.now() + withinMs];
   for (;;) {
     const answer = await readAnswer(await fetch(`${url}/api/v1/jobs/${jobId}`));
     if (answer.status !== 200 || answer.data?.status !== 'processing') return answer;
     if (Date.now() > until) throw new Error(`job ${jobId} has not ended in ${withinMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await untilNextLook(begun);
   }
 }
 

@@ -2,17 +2,17 @@
 import { createHash } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import { hasEnded } from '../../../src/jobs/lifecycle.ts';
-import { openBatches } from '../../../src/jobs/nats/batches.ts';
-import { openIdempotency } from '../../../src/jobs/nats/idempotency.ts';
-import { openJobs } from '../../../src/jobs/nats/jobs.ts';
+import { openNatsBatches } from '../../../src/jobs/nats/batches.ts';
+import { openNatsIdempotency } from '../../../src/jobs/nats/idempotency.ts';
+import { openNatsJobs } from '../../../src/jobs/nats/jobs.ts';
 import { openBucket } from '../../../src/nats/bucket.ts';
 import { jobOfKey, outputKey } from '../../../src/objects/keys.ts';
 import { openS3 } from '../../../src/objects/s3/store.ts';
-import { openQueue } from '../../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../../src/queue/nats/queue.ts';
 import { LOST_AFTER_MS } from '../../../src/upkeep/decide.ts';
 import { sweep, type Tally, type Upkept } from '../../../src/upkeep/sweep.ts';
 import { forgetUploads } from '../../../src/upkeep/uploads.ts';
-import { openUploads } from '../../../src/uploads/nats.ts';
+import { openNatsUploads } from '../../../src/uploads/nats.ts';
 import { bytesOf, collect } from '../../conformance/samples.ts';
 import type { Cluster } from './cluster.ts';
 import type { Ended } from './load.ts';
@@ -40,12 +40,12 @@ export async function openStores({ nats: servers, bucket }: Pick<Cluster, 'nats'
   const objects = await openS3(bucket);
   const warnings: string[] = [];
   const log = { info: () => {}, warn: (_: object, message: string) => void warnings.push(message) };
-  const uploads = openUploads(nats);
+  const uploads = openNatsUploads(nats);
   const upkept: Upkept = {
-    jobs: openJobs(nats),
-    batches: openBatches(nats),
-    idempotency: openIdempotency(nats),
-    queue: openQueue(nats),
+    jobs: openNatsJobs(nats),
+    batches: openNatsBatches(nats),
+    idempotency: openNatsIdempotency(nats),
+    queue: openNatsQueue(nats),
     objects,
     clock: Date.now,
     log,

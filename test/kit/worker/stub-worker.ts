@@ -1,10 +1,10 @@
 /** A worker whose loop is real and whose conversions are not. */
 import { finish } from '../../../src/jobs/lifecycle.ts';
-import { openJobs } from '../../../src/jobs/nats/jobs.ts';
+import { openNatsJobs } from '../../../src/jobs/nats/jobs.ts';
 import { connectNats, type Nats } from '../../../src/nats/connection.ts';
 import { Unreachable } from '../../../src/objects/store.ts';
 import { UNHEARD_MS } from '../../../src/queue/nats/pool.ts';
-import { openQueue } from '../../../src/queue/nats/queue.ts';
+import { openNatsQueue } from '../../../src/queue/nats/queue.ts';
 import { natsSignals } from '../../../src/signals/nats.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -44,9 +44,9 @@ export function startStub(nats: Nats, { behaviour, ackWaitMs, stallMs = 0 }: Kin
   };
   const worker = startWorker({
     pool: 'image',
-    heldOrders: new Map(),
-    jobs: openJobs(nats),
-    queue: openQueue(nats, { ackWaitMs, unheardMs: Math.min(ackWaitMs, UNHEARD_MS) }),
+    heldDeliveries: new Map(),
+    jobs: openNatsJobs(nats),
+    queue: openNatsQueue(nats, { ackWaitMs, unheardMs: Math.min(ackWaitMs, UNHEARD_MS) }),
     signals: natsSignals(nats),
     grant: async () => ({ version: 1, inputs: [], output: '' }),
     handleJob,

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { baseUrl, withoutPrefix } from '../../../src/api/http/base-url.ts';
 import { failureOf } from '../../../src/api/http/problem.ts';
 import { storePage } from '../../../src/api/intake/page.ts';
-import { failureOfJob, humanSize, viewOf } from '../../../src/api/jobs/view.ts';
+import { failureOfJob, humanSize, nameToSave, viewOf } from '../../../src/api/jobs/view.ts';
 import { byteRange, contentDisposition } from '../../../src/api/outputs/route.ts';
+import { outputSettings } from '../../../src/api/outputs/settings.ts';
 import { apiSettings } from '../../../src/api/settings.ts';
 import { baseName, cleanName, resultName } from '../../../src/catalog/names.ts';
 import { type JobRecord, RECORD_VERSION } from '../../../src/jobs/record.ts';
@@ -161,6 +162,32 @@ describe('a name', () => {
       'Plan 1.5 final-filemill.pdf',
     ]);
   });
+  it('to save it under has neither suffix, and the extension of the output', () => {
+    const names = ['photo.png', 'photo-filemill.png', 'Plan 1.5 final', 'a.tar.gz'];
+    expect(names.map((name) => nameToSave(name, 'x-custom.jpg', '-filemill'))).toEqual([
+      'photo.jpg',
+      'photo.jpg',
+      'Plan 1.5 final.jpg',
+      'a.tar.jpg',
+    ]);
+  });
+  it("to save it under has neither the operator's suffix", () => {
+    const names = ['photo.png', 'photo-acme.png', 'photo-filemill.png', 'photo-filemill-acme.png', '-acme.png'];
+    expect(names.map((name) => nameToSave(name, 'photo-acme.webp', '-acme'))).toEqual([
+      ...Array.from({ length: 4 }, () => 'photo.webp'),
+      '-acme.webp',
+    ]);
+    expect(nameToSave('photo-filemill.png', 'photo.webp', '')).toBe('photo.webp');
+    const output = { key: '', filename: 'photo-acme.webp', sizeBytes: 1, contentType: 'image/webp', sha256: '', files: 1 };
+    const record = aRecord({ state: 'done', filename: 'photo-acme.png', output });
+    expect(viewOf(record, { base: 'http://localhost', suffix: '-acme' }).output?.save_as).toBe('photo.webp');
+  });
+  it('has the suffix that the operator sets, which is a part of a name', () => {
+    for (const suffix of ['', '-x', ' (2)', '_über']) expect(outputSettings.parse({ suffix }).suffix).toBe(suffix);
+    for (const suffix of ['/x', '..', 'a.b', '\n', 'x'.repeat(51), '\u202e'])
+      expect(outputSettings.safeParse({ suffix }).success).toBe(false);
+    expect(outputSettings.parse({}).suffix).toBe('-filemill');
+  });
   it('is cut between characters', () => {
     expect(resultName(cleanName(`${'日'.repeat(100)}.csv`), 'md')).toBe(`${'日'.repeat(40)}-filemill.md`);
     expect(cleanName(`a${'🦅'.repeat(100)}`)).toBe(`a${'🦅'.repeat(29)}`);
@@ -209,11 +236,13 @@ const aRecord = (change: Partial<JobRecord> = {}): JobRecord => ({
   ...change,
 });
 
+const BESIDE = { base: 'http://localhost', suffix: '-filemill' };
+
 describe('a job as it is shown', () => {
   it('has progress only while it runs', () => {
-    expect(viewOf(aRecord(), 'http://localhost', 40)).toMatchObject({ status: 'processing', progress: 40 });
+    expect(viewOf(aRecord(), { ...BESIDE, progress: 40 })).toMatchObject({ status: 'processing', progress: 40 });
     for (const state of ['queued', 'done', 'error'] as const)
-      expect(viewOf(aRecord({ state }), 'http://localhost', 40)).not.toHaveProperty('progress');
+      expect(viewOf(aRecord({ state }), { ...BESIDE, progress: 40 })).not.toHaveProperty('progress');
   });
   it('shows nothing of how it is stored', () => {
     const hidden = {
@@ -226,7 +255,7 @@ describe('a job as it is shown', () => {
       output: { key: 'stored-at', filename: 'a.mp3', sizeBytes: 1, contentType: 'audio/mpeg', sha256: '', files: 1 },
       failure: { reason: 'a-reason', message: 'words-of-a-failure', details: {} },
     };
-    const shown = viewOf(aRecord({ ...hidden, state: 'done' }), 'http://localhost');
+    const shown = viewOf(aRecord({ ...hidden, state: 'done' }), BESIDE);
     expect(shown.output?.filename).toBe('a.mp3');
     expect(JSON.stringify(shown)).not.toMatch(/a-pool|sealed-secret|-token|an-option|(old|new)-pool|7777777|stored-at|a-reason|words-of/);
     expect(Object.keys(shown).toSorted()).toEqual(
@@ -256,7 +285,7 @@ describe('what is thrown', () => {
 });
 
 it('a page that is not fetched here is refused by the name of its tool', async () => {
-  const deps = { findPage: undefined, settings: apiSettings.parse({}) } as Parameters<typeof storePage>[0];
+  const deps = { files: {}, service: { settings: apiSettings.parse({}) } } as Parameters<typeof storePage>[0];
   await expect(storePage(deps, 'https://example.org', 'key', new AbortController().signal)).rejects.toMatchObject({
     code: 'NOT_IMPLEMENTED',
     details: { slug: 'webpage-to-pdf', reason: expect.any(String) },

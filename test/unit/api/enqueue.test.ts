@@ -4,20 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ApiDeps } from '../../../src/api/deps.ts';
 import { ownedInputs } from '../../../src/api/intake/inputs.ts';
 import { createJobs, enqueueAll } from '../../../src/api/submit/enqueue.ts';
 import { Failure } from '../../../src/errors.ts';
 import { BATCH_VERSION, type BatchRecord, type BatchStore } from '../../../src/jobs/batch.ts';
 import { isLeaving } from '../../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../../src/jobs/record.ts';
-import { openBatches } from '../../../src/jobs/sqlite/batches.ts';
-import { openJobs } from '../../../src/jobs/sqlite/jobs.ts';
+import { openSqliteBatches } from '../../../src/jobs/sqlite/batches.ts';
+import { openSqliteJobs } from '../../../src/jobs/sqlite/jobs.ts';
 import type { JobStore } from '../../../src/jobs/store.ts';
 import { openDirectory } from '../../../src/objects/directory.ts';
 import type { ObjectStore } from '../../../src/objects/store.ts';
 import type { Queue } from '../../../src/queue/queue.ts';
 import type { Room } from '../../../src/queue/room.ts';
-import { openQueue } from '../../../src/queue/sqlite.ts';
+import { openSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { memorySignals } from '../../../src/signals/memory.ts';
 import { anOrder, aPool, aRecord, START, someId } from '../../conformance/samples.ts';
 
@@ -29,9 +30,9 @@ let objects: ObjectStore;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-enqueue-'));
   const clock = () => START;
-  jobs = openJobs(join(folder, 'db'), clock, () => {});
-  queue = openQueue(join(folder, 'db'), clock, { capacity: 1 });
-  batches = openBatches(join(folder, 'db'));
+  jobs = openSqliteJobs(join(folder, 'db'), clock, () => {});
+  queue = openSqliteQueue(join(folder, 'db'), clock, { capacity: 1 });
+  batches = openSqliteBatches(join(folder, 'db'));
   objects = await openDirectory(join(folder, 'objects'));
 });
 afterEach(async () => {
@@ -47,16 +48,13 @@ const room: Room = { isFull: async () => false };
 const fill = (pool: string) => queue.publish(anOrder({ pool }));
 const records = async () => (await Array.fromAsync(jobs.scan())).map(({ record }) => record);
 const waiting = async () => [(await queue.depth('a')).waiting, (await queue.depth('b')).waiting];
-const stores = () => ({
-  jobs,
-  queue,
-  batches,
-  pools,
-  room,
-  objects,
-  signals: memorySignals(),
-  clock: () => START,
-});
+/** @param instead of what there is of jobs */
+const stores = (instead: Partial<ApiDeps['jobs']> = {}) =>
+  ({
+    jobs: { store: jobs, queue, batches, room, signals: memorySignals(), clock: () => START, ...instead },
+    files: { objects },
+    catalogue: { pools },
+  }) as unknown as Pick<ApiDeps, 'jobs' | 'files' | 'catalogue'>;
 const broken = async () => {
   throw new Error('no');
 };
@@ -83,14 +81,14 @@ describe('a job', () => {
       creations++;
       return jobs.create(record);
     };
-    const deps = { ...stores(), jobs: { ...jobs, create } };
+    const store = { ...jobs, create };
     const full: Room = { isFull: async () => true };
-    await expect(submit({ ...deps, room: full }, aRecord({ pool: 'a' }))).rejects.toMatchObject({
+    await expect(submit(stores({ store, room: full }), aRecord({ pool: 'a' }))).rejects.toMatchObject({
       code: 'OVERLOADED',
       details: { pool: 'a' },
     });
     const halfFull: Room = { isFull: async (pool) => pool === 'a' };
-    await expect(submit({ ...deps, room: halfFull }, aRecord({ pool: 'a' }))).resolves.toBeDefined();
+    await expect(submit(stores({ store, room: halfFull }), aRecord({ pool: 'a' }))).resolves.toBeDefined();
     expect(creations).toBe(1);
   });
 
@@ -111,7 +109,7 @@ describe('a job', () => {
         return write(...args);
       };
     const created = aRecord({ pool: 'a' });
-    const deps = { ...stores(), jobs: { ...jobs, update: looked(jobs.update), move: looked(jobs.move), remove: looked(jobs.remove) } };
+    const deps = stores({ store: { ...jobs, update: looked(jobs.update), move: looked(jobs.move), remove: looked(jobs.remove) } });
     const record = await submit(deps, created);
     expect(found.map((each) => each?.id)).toEqual(found.map(() => created.id));
     // A process that dies before the second of these leaves what upkeep moves on.
@@ -135,13 +133,13 @@ describe('a job', () => {
       if (came) await queue.publish(order);
       throw new Failure('OVERLOADED');
     };
-    const record = await submit({ ...stores(), queue: { ...queue, publish } }, aRecord({ pool: 'a' }));
+    const record = await submit(stores({ queue: { ...queue, publish } }), aRecord({ pool: 'a' }));
     expect(await records()).toEqual([record]);
     expect([await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual([came, false]);
   });
 
   it('is taken back where its order cannot be published at all, or its claim is lost', async () => {
-    const withoutQueue = { ...stores(), queue: { ...queue, publish: broken } };
+    const withoutQueue = stores({ queue: { ...queue, publish: broken } });
     await expect(submit(withoutQueue, aRecord({ id: someId(), pool: 'a' }))).rejects.toThrow('no');
     await expect(submit(stores(), aRecord({ pool: 'a' }), broken)).rejects.toThrow('no');
     expect(await records()).toEqual([]);
@@ -190,16 +188,16 @@ describe('the jobs of a batch', () => {
       published++;
       return queue.publish(...order);
     };
-    await expect(submitBatch({ ...stores(), queue: { ...queue, publish } }, two(), broken)).rejects.toThrow('no');
+    await expect(submitBatch(stores({ queue: { ...queue, publish } }), two(), broken)).rejects.toThrow('no');
     expect([await records(), await batches.get(id), published]).toEqual([[], undefined, 0]);
   });
 
   it('are gone where one of them, or their batch, cannot be stored', async () => {
     const [first, second] = two();
     const create: JobStore['create'] = (record) => (record.id === second?.id ? broken() : jobs.create(record));
-    await expect(submitBatch({ ...stores(), jobs: { ...jobs, create } }, [first ?? aRecord(), second ?? aRecord()])).rejects.toThrow('no');
+    await expect(submitBatch(stores({ store: { ...jobs, create } }), [first ?? aRecord(), second ?? aRecord()])).rejects.toThrow('no');
     expect(await records()).toEqual([]);
-    await expect(submitBatch({ ...stores(), batches: { ...batches, create: broken } }, two())).rejects.toThrow('no');
+    await expect(submitBatch(stores({ batches: { ...batches, create: broken } }), two())).rejects.toThrow('no');
     expect(await records()).toEqual([]);
   });
 

@@ -20,13 +20,15 @@ function aService() {
   };
   const app = fastify();
   healthRoutes(app, {
-    settings: { metricsPort: 1 },
-    catalog: createCatalog([]),
-    missing: [],
-    pools: new Map([['image', { name: 'image', workers: 1, busy: 0, engines: new Map() }]]),
-    queue: { depth },
-    clock: () => 0,
-    metrics: { onScrape() {} },
+    jobs: { queue: { depth }, clock: () => 0 },
+    files: {},
+    catalogue: {
+      current: createCatalog([]),
+      missing: [],
+      pools: new Map([['image', { name: 'image', workers: 1, busy: 0, engines: new Map() }]]),
+    },
+    telemetry: { metrics: { onScrape() {} } },
+    service: { settings: { metricsPort: 1 } },
   } as unknown as ApiDeps);
   const health = async () => (await app.inject('/api/v1/health')).json().data;
   return { state, health };

@@ -6,14 +6,15 @@ import type { FastifyRequest } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ApiDeps } from '../../../src/api/deps.ts';
 import type { Received } from '../../../src/api/intake/receive.ts';
+import { apiSettings } from '../../../src/api/settings.ts';
 import { admitRequest } from '../../../src/api/submit/idempotency.ts';
 import { encryptionWith } from '../../../src/jobs/encryption.ts';
 import type { IdempotencyStore } from '../../../src/jobs/idempotency.ts';
-import { openIdempotency } from '../../../src/jobs/sqlite/idempotency.ts';
+import { openSqliteIdempotency } from '../../../src/jobs/sqlite/idempotency.ts';
 import { identifyWith } from '../../../src/limits/clients/client.ts';
 import { type Limiter, limiterOver } from '../../../src/limits/limiter.ts';
 import { limitSettings } from '../../../src/limits/settings.ts';
-import { openLimits } from '../../../src/limits/sqlite.ts';
+import { openSqliteLimits } from '../../../src/limits/sqlite.ts';
 import type { LimitStore } from '../../../src/limits/store.ts';
 import { START, someId } from '../../conformance/samples.ts';
 
@@ -24,8 +25,8 @@ let limiter: Limiter;
 const identify = identifyWith({ trustProxy: [], sharedEgress: [], salt: 'salt' });
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-idempotency-'));
-  store = openIdempotency(join(folder, 'db'));
-  clients = openLimits(join(folder, 'db'), () => START);
+  store = openSqliteIdempotency(join(folder, 'db'));
+  clients = openSqliteLimits(join(folder, 'db'), () => START);
   limiter = limiterOver(clients, limitSettings.parse({ cooldownMs: 0 }), { clock: () => START, fateOf: async () => 'unfinished' });
 });
 afterEach(async () => {
@@ -39,12 +40,12 @@ const sent: Received = { fields: new Map([['to_format', 'jpg']]), files: [], cou
 const other: Received = { ...sent, fields: new Map([['to_format', 'png']]) };
 
 const admitWith = async (idempotency: IdempotencyStore = store) => {
-  const limits = { identify, limiter };
-  const deps = { idempotency, encryption, limits, room: { isFull: async () => false }, clock: () => START } as unknown as ApiDeps;
+  const jobs = { idempotency, encryption, room: { isFull: async () => false }, clock: () => START };
+  const deps = { jobs, limits: { identify, limiter }, service: { settings: apiSettings.parse({}) } } as unknown as ApiDeps;
   const request = {
     url: '/api/v1/convert',
     headers: { 'idempotency-key': 'mine' },
-    raw: { socket: { remoteAddress: '192.0.2.1' } },
+    raw: { headers: {}, socket: { remoteAddress: '192.0.2.1' } },
     routeOptions: { config: {} },
     log: { warn: () => {} },
   } as unknown as FastifyRequest;

@@ -45,10 +45,11 @@ const MORE: Readonly<Record<string, readonly string[]>> = {
   convert_files: ['files', 'to_format', 'options'],
   list_tools: ['tool'],
   run_tool: ['tool', 'files', 'options'],
+  run_recipe: ['files', 'recipe', 'options'],
   cancel_job: ['job_id'],
 };
 /** Models read the list with every request: bytes of the answer to `tools/list`. */
-const MOST_BYTES = 20_000;
+const MOST_BYTES = 22_500;
 
 type Schema = Readonly<Record<string, unknown>>;
 const properties = (name: string): [string, Schema][] =>
@@ -146,6 +147,7 @@ describe.each([...byName])('%s', (name, tool) => {
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   string: ['minLength', 'maxLength', 'enum', 'default'],
   integer: ['minimum', 'maximum', 'default'],
+  number: ['minimum', 'maximum', 'default'],
   boolean: ['default'],
   array: ['items', 'minItems', 'maxItems'],
 };
@@ -158,9 +160,9 @@ function lint(schema: Schema): string[] {
   const strange = Object.keys(schema).filter((key) => !['type', 'description', ...allowed].includes(key));
   const unbounded =
     (type === 'string' && schema['enum'] === undefined && schema['maxLength'] === undefined) ||
-    (type === 'integer' && (schema['minimum'] === undefined || schema['maximum'] === undefined)) ||
+    (['integer', 'number'].includes(type) && (schema['minimum'] === undefined || schema['maximum'] === undefined)) ||
     (type === 'array' && schema['maxItems'] === undefined);
-  const repeats = /\bDefault \S+\.$|\binteger, \d/.test(String(schema['description']));
+  const repeats = /\bDefault \S+\.$|\b(?:integer|number), -?\d/.test(String(schema['description']));
   const words = ((schema['enum'] as unknown[]) ?? []).filter((word) => typeof word !== 'string');
   return [
     ...strange,

@@ -11,13 +11,15 @@ const ELSEWHERE = [
   ...['GET /livez', 'GET /readyz', 'GET /metrics'],
   ...['GET /docs', 'GET /docs/page.js', 'GET /docs/explorer.js'],
   ...['GET /tools', 'GET /tools/{}', 'GET /jobs', 'GET /jobs/{}', 'GET /assets/{}', 'POST /plain', 'GET /plain/{}'],
+  // The page's addresses of conversions.
+  ...['GET /sitemap.xml', 'GET a path that is not read'],
   // tus: another method in X-HTTP-Method-Override.
   'POST /api/v1/uploads/{}',
 ];
 /** In the document, and answered before any route: what tus can do here. */
 const BEFORE_ROUTES = ['OPTIONS /api/v1/uploads'];
 /** The document gives each tool a separate path; and what answers GET answers HEAD, where it is worth a word. */
-const SPELT_OUT = /^POST \/api\/v1\/tools\/(?!\{)|^HEAD \/api\/v1\/(?:jobs|batches)\/\{\}\/output$/;
+const SPELT_OUT = /^POST \/api\/v1\/tools\/(?!\{)|^HEAD \/api\/v1\/(?:jobs|batches)\/\{\}\/output(?:s\/\{\})?$/;
 /** Read from requests and no parameters of ours: of HTTP itself, of proxies, and of the form. */
 const OF_HTTP = [
   ...['host', 'content-type', 'content-length', 'transfer-encoding', 'accept', 'user-agent', 'origin', 'expect'],

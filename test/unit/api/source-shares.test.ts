@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sourceShares } from '../../../src/api/submit/fetch-shares.ts';
+import { sourceShares } from '../../../src/api/submit/fetches.ts';
 
 const PLACES = 20;
 /** Takes as many as there are for it. */

@@ -28,7 +28,7 @@ const aTask = (change: Partial<Task> = {}): Task => ({
 
 /** What the looks of a plan say, of a PDF whose first page is a picture. */
 const SAID: Readonly<Record<string, string>> = {
-  awk: '1\nof 9\n',
+  awk: '1\nof 9, 500 words\n',
   measure: 'Pages:           9\n{"units":{},"largest":1,"total":1,"forms":0,"bytes":0}\n',
 };
 const commandsOf = ({ steps, next }: Plan): readonly ProcessStep[] => [
@@ -84,18 +84,19 @@ describe('text of a PDF', () => {
     );
   };
   it.each([
-    ['txt', 'of 9\n', ['pdftotext', 'awk']],
-    ['md', 'of 9\n', ['pdftotext', 'awk', 'pdftotext', 'markdown']],
-    ['txt', '4\nof 9\n', ['pdftotext', 'awk', 'measure']],
+    ['txt', 'of 9, 20000 words\n', ['pdftotext', 'awk', 'pdftotext']],
+    ['txt', 'of 9, 20001 words\n', ['pdftotext', 'awk']],
+    ['md', 'of 9, 500 words\n', ['pdftotext', 'awk', 'pdftotext', 'markdown']],
+    ['txt', '4\nof 9, 500 words\n', ['pdftotext', 'awk', 'measure']],
     // A page whose text is missing altogether.
-    ['md', 'of 8\n', ['pdftotext', 'awk', 'measure']],
+    ['md', 'of 8, 500 words\n', ['pdftotext', 'awk', 'measure']],
   ])('as %s, where the look at its pages says %j', (target, said, runs) => expect(looks(scans, target, said)).toEqual(runs));
 
   it('is blank where a page has spaces of any kind alone', () => {
     const layer = 'a word\n\f \u00a0\t\u3000\n\f\f\ufeff\n\f\u00e9\f';
     const { look } = scans.plan(aTask({ target: 'txt' })).next ?? {};
     const said = execFileSync('/usr/bin/mawk', [look?.args[0] ?? ''], { input: layer, encoding: 'utf8' });
-    expect(said).toBe('2\n3\n4\nof 5\n');
+    expect(said).toBe('2\n3\n4\nof 5, 2 words\n');
   });
 });
 
@@ -213,8 +214,9 @@ describe('pandoc', () => {
     for (const { source, target } of pandoc.conversions) {
       const steps = commands(pandoc, { source, target, input: '/job/input.x' });
       // Our own programs may look first, or copy a book without what leads out of it; what Pandoc reads outside its sandbox is a tree made from that.
-      const seeing = steps.filter(({ args }) => args.includes('/job/input.x') || args.includes('/job/scratch/book.epub'));
-      const [run, ...more] = seeing.filter(({ run }) => !['clean', 'epub'].includes(run));
+      const copies = ['/job/scratch/book.epub', `/job/scratch/ready.${source}`];
+      const seeing = steps.filter(({ args }) => args.includes('/job/input.x') || copies.some((copy) => args.includes(copy)));
+      const [run, ...more] = seeing.filter(({ run }) => run === 'pandoc');
       expect(more).toEqual([]);
       expect(run?.args).toContain('--sandbox');
     }
@@ -224,7 +226,7 @@ describe('pandoc', () => {
     for (const target of ['docx', 'odt', 'epub']) {
       const [read, clean, write] = commands(pandoc, { source: 'md', target });
       expect(read?.args).toContain('--sandbox');
-      const language = target === 'epub' ? ['--language', 'und'] : [];
+      const language = target === 'epub' ? ['--language', 'und', '--titled'] : [];
       expect(clean?.args).toEqual(['/job/scratch/found.json', '/job/scratch/clean.json', ...language]);
       expect(write?.args.at(-1)).toBe('/job/scratch/clean.json');
     }

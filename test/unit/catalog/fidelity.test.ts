@@ -6,7 +6,8 @@ import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
 import { compare } from '../../../src/catalog/fidelity/fidelity.ts';
 import { pictureProperties } from '../../../src/catalog/fidelity/picture.ts';
-import { sentenceOf } from '../../../src/catalog/fidelity/receipt.ts';
+import { propertiesWithoutRoom } from '../../../src/catalog/fidelity/receipt.ts';
+import { receiptInWords, sentenceOf, shortReceipt } from '../../../src/catalog/fidelity/words.ts';
 import { BARE, type PictureHeader } from '../../../src/catalog/planning/headers/picture.ts';
 import { pictureHeader } from '../../../src/catalog/planning/headers/read.ts';
 import { piecesOf } from '../../../src/judge/pieces.ts';
@@ -142,6 +143,27 @@ describe('a receipt says', () => {
     ['of a gain map that no target of ours has room for it', 'gain_map', { gainMap: true }, {}, 'jpg', {}, 'adapted'],
   ] as const)('%s', (_, property, source, result, target, wish, outcome) => {
     expect(verdictOf(property, aPicture(source), aPicture(result), target, wish)).toBe(outcome);
+  });
+
+  it('in short how much is kept, and what is not', () => {
+    const short = shortReceipt(
+      compare(pictureProperties, aPicture({ depth: 16, exif: true, alpha: true }), aPicture({ exif: true }), {}, 'jpg'),
+    );
+    expect(short.kept).toBe(4);
+    expect(short.changes.map(({ property, outcome }) => `${property} ${outcome}`)).toEqual(['depth adapted', 'alpha adapted']);
+    expect(receiptInWords(short)).toBe('kept 4; adapted 2: depth (16 bits a channel → 8 bits a channel), alpha (transparent)');
+    expect(receiptInWords({ kept: 4, changes: [] })).toBeUndefined();
+    expect(receiptInWords({ kept: 4, changes: [{ property: 'size', outcome: 'asAsked' }] })).toBeUndefined();
+  });
+
+  it.each([
+    ['png', 'jpg', ['depth', 'alpha']],
+    ['tiff', 'gif', ['depth', 'density', 'profile', 'exif', 'xmp', 'iptc']],
+    ['gif', 'png', ['frames', 'duration', 'repetitions']],
+    ['flac', 'wav', ['chapters', 'cover']],
+    ['docx', 'pdf', ['tracked_changes']],
+  ])('before a conversion from %s what a %s has no room for', (from, to, names) => {
+    expect(propertiesWithoutRoom(from, to)).toEqual(names);
   });
 
   it('what is lost in one sentence with numbers', () => {

@@ -32,9 +32,9 @@ describe('the method of a tool', () => {
 
 describe('the methods of a tool of the catalogue', () => {
   it.each([
-    ['remove-background', ['matte-large', 'matte', 'retouch']],
+    ['remove-background', ['matte-fine', 'matte-large', 'matte', 'retouch']],
     ['passport-photo', ['portrait-large', 'portrait']],
-    ['speech-to-text', ['speech', 'dictation']],
+    ['speech-to-text', ['speech-turbo', 'speech-small', 'speech', 'dictation']],
   ])('%s are in the order of their results', (slug, ids) => {
     const found = tools.find((tool) => tool.slug === slug);
     const methods = found !== undefined && 'methods' in found.work ? found.work.methods : [];
@@ -77,8 +77,9 @@ describe('a method that takes long', () => {
 
 it('speech is written down by the program of the system where no model is installed', () => {
   const entryOf = (...missing: readonly string[]) => describeTools(without(...missing)).find(({ slug }) => slug === 'speech-to-text');
-  expect(entryOf()).toMatchObject({ engine: 'whisper-base', engines: ['whisper-base', 'pocketsphinx'] });
-  expect(entryOf('speech')).toMatchObject({ engine: 'pocketsphinx', available: true });
+  const larger = ['speech-turbo', 'speech-small'];
+  expect(entryOf(...larger)).toMatchObject({ engine: 'whisper-base', engines: ['whisper-base', 'pocketsphinx'] });
+  expect(entryOf(...larger, 'speech')).toMatchObject({ engine: 'pocketsphinx', available: true });
 });
 
 it('a tool whose engine is missing is absent, and says which', () => {

@@ -78,6 +78,15 @@ describe('an encoder', () => {
     expect(planned('avif', 12_000, 8333, 8 * 1024 ** 3)).toMatchObject({ warnings: [] });
   });
 
+  it('takes a third more where there is opacity', () => {
+    const encoder = TARGETS['avif'];
+    if (encoder === undefined) throw new Error('avif');
+    const size = { width: 7600, height: 5500 };
+    expect(withinMemory(request, encoder, size).request.halved).toBeUndefined();
+    expect(withinMemory(request, encoder, { ...size, alpha: true }).request.halved).toBe(true);
+    expect(() => withinMemory(request, encoder, { width: 8160, height: 7000, alpha: true })).toThrow(/ 5\d{7} in AVIF: /);
+  });
+
   it.each([
     ['jpg', 'heic', 'heif'],
     ['bmp', 'jp2', 'imagemagick'],

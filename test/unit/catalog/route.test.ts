@@ -155,6 +155,7 @@ describe('a catalogue of 260 sources, 200 targets and 60 engines', () => {
       id,
       {
         id,
+        name: id,
         family: families[index % families.length] ?? 'image',
         mime: 'x/y',
         aliases: [],
@@ -209,7 +210,16 @@ describe('rare formats', () => {
       ] as const
     ).map(([id, use]) => [
       id,
-      { id, family: 'image', mime: '', aliases: [], holds: 'one', ...(use && { use }), ...(id === 'png' && { carries: 'everything' }) },
+      {
+        id,
+        name: id,
+        family: 'image',
+        mime: '',
+        aliases: [],
+        holds: 'one',
+        ...(use && { use }),
+        ...(id === 'png' && { carries: 'everything' }),
+      },
     ]),
   );
   const every = ['png', 'jpg', 'tga', 'art', 'avs'];

@@ -11,6 +11,7 @@ import { Failure } from '../../../src/errors.ts';
 import { compoundOf, cursor, fileTypeBox, latin1, noise, sampleOf, seeded, zipOf } from '../../kit/catalog/bytes.ts';
 import { contentOf } from '../../kit/catalog/content.ts';
 import { archiveFormats, filesOf, writeArchive } from '../../kit/fixtures/archives.ts';
+import { arrow, avroFile, parquet } from '../../kit/fixtures/data/columns.ts';
 import { fixtures as pim } from '../../kit/fixtures/data/pim.ts';
 import { fixtures as documents } from '../../kit/fixtures/documents/documents.ts';
 import { fixtures as mails } from '../../kit/fixtures/documents/mail.ts';
@@ -220,6 +221,10 @@ const BUILT: Readonly<Record<string, () => Buffer>> = {
       .map((id) => [id, () => Buffer.from(markups[id]?.(contentOf('kestrel')) ?? '')]),
   ),
   cur: cursor,
+  parquet: () => parquet(contentOf('kestrel')),
+  arrow: () => arrow(contentOf('kestrel')),
+  avro: () => avroFile('string', []),
+  sqlite: () => latin1('SQLite format 3\0\x10\0\x01\x01\0@  '),
   ...Object.fromEntries(
     Object.entries({ sxw: 'writer', sxc: 'calc', sxi: 'impress', sxd: 'draw' }).map(([id, application]) => [
       id,

@@ -14,10 +14,10 @@ describe('each toolchain, and no other', () => {
     expect(pools.flatMap(([name, { enabled = true }]) => (enabled ? [name] : [])).sort()).toEqual(named);
   });
 
-  it('has a service in compose.yaml, and a password to be set', () => {
-    const services = Object.entries(yaml('compose.yaml')['services'] ?? {}) as [string, { environment?: { TOOLCHAIN?: string } }][];
+  it('has a service in compose.cluster.yaml, and a password to be set', () => {
+    const services = Object.entries(yaml('compose.cluster.yaml')['services'] ?? {}) as [string, { environment?: { TOOLCHAIN?: string } }][];
     expect(services.flatMap(([, { environment }]) => environment?.TOOLCHAIN ?? []).sort()).toEqual(named);
-    expect(readFileSync('compose.yaml', 'utf8')).toContain(`users="${['api', ...toolchains].join(' ').toUpperCase()}"`);
+    expect(readFileSync('compose.cluster.yaml', 'utf8')).toContain(`users="${['api', ...toolchains].join(' ').toUpperCase()}"`);
   });
 
   it('may have workers in the admission policies', () => {

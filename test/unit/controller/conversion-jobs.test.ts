@@ -1,7 +1,10 @@
 /** What a ConversionJob is done next, what its status says, and whose turn it is: without a cluster. */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../src/contracts/api/job.ts';
-import type { ConversionJobStatus } from '../../../src/contracts/kubernetes/conversion-job.ts';
+import {
+  type ConversionJobStatus,
+  ConversionJobStatus as ConversionJobStatusSchema,
+} from '../../../src/contracts/kubernetes/conversion-job.ts';
 import type { SubmissionAnswer } from '../../../src/contracts/messages/submission.ts';
 import type { Ask } from '../../../src/controller/conversion-jobs/ask.ts';
 import {
@@ -12,8 +15,8 @@ import {
   UPLOAD_PAUSES_MS,
   uploadAgainAfterMs,
 } from '../../../src/controller/conversion-jobs/decide.ts';
-import { happeningOf } from '../../../src/controller/conversion-jobs/events.ts';
-import { reconcile } from '../../../src/controller/conversion-jobs/reconcile.ts';
+import { eventDraftOf } from '../../../src/controller/conversion-jobs/events.ts';
+import { reconcileConversionJob } from '../../../src/controller/conversion-jobs/reconcile.ts';
 import { createRemovals } from '../../../src/controller/conversion-jobs/removals.ts';
 import { type ConversionJobObject, FINALIZER } from '../../../src/controller/conversion-jobs/resource.ts';
 import { isNews, notUploaded, statusAfter, uploaded } from '../../../src/controller/conversion-jobs/status.ts';
@@ -224,14 +227,14 @@ describe('resources that wait for their turn', () => {
       unfinished: () => 2,
     };
     const { signal } = new AbortController();
-    const first = reconcile(deps, job(undefined, { name: 'first' }), signal);
-    expect(await reconcile(deps, job(undefined, { name: 'second' }), signal)).toEqual({ againAfterMs: 200 });
+    const first = reconcileConversionJob(deps, job(undefined, { name: 'first' }), signal);
+    expect(await reconcileConversionJob(deps, job(undefined, { name: 'second' }), signal)).toEqual({ againAfterMs: 200 });
     expect(read).toEqual(['first']);
     const refusal = { code: 'RATE_LIMITED', message: 'Too many.', details: { request_id: '', retryable: true } };
     asked.resolve({ error: refusal, retry_after: 9 });
     await first;
     expect(woken).toEqual(['b/second']);
-    expect(await reconcile(deps, job(undefined, { name: 'second' }), signal)).toEqual({ againAfterMs: 9_000 });
+    expect(await reconcileConversionJob(deps, job(undefined, { name: 'second' }), signal)).toEqual({ againAfterMs: 9_000 });
     expect(read).toEqual(['first']);
   });
 });
@@ -264,7 +267,7 @@ describe('an Event', () => {
     ['of one that was cancelled', undefined, status('Cancelled', 'JOB_EXPIRED', 'Failed'), 'Warning JOB_EXPIRED'],
     ['of one whose output has gone', status('Complete', 'Done'), status('Expired', 'JOB_EXPIRED', 'Expired'), 'Normal JOB_EXPIRED'],
   ])('%s', (_, before, after, told) => {
-    const happening = happeningOf(before, after);
+    const happening = eventDraftOf(before, after);
     expect(happening && `${happening.type} ${happening.reason}`).toBe(told);
     if (happening !== undefined) expect(happening.note).toBe(`It is ${happening.reason}.`);
   });
@@ -328,6 +331,17 @@ describe('a result that is uploaded', () => {
     });
     expect(JSON.stringify(status)).not.toContain('https://a.example');
     expect(nextStep({ ...wanted, status }, NOW + HOUR)).toEqual({ is: 'rest', forMs: HOUR });
+  });
+
+  it('says what became of the properties of its source, within the bounds of the schema', () => {
+    const lost = { property: 'alpha', outcome: 'lost', source: 'x'.repeat(300) } as const;
+    const { status } = {
+      status: statusAfter(wanted, { data: { ...made, fidelity: { kept: 5, changes: Array(70).fill(lost) } } }, new Date(NOW)),
+    };
+    expect(status.fidelity?.kept).toBe(5);
+    expect(status.fidelity?.changes).toHaveLength(64);
+    expect(status.fidelity?.changes[0]).toEqual({ ...lost, source: 'x'.repeat(255) });
+    expect(ConversionJobStatusSchema.safeParse(status).success).toBe(true);
   });
 
   it('that was removed before it was uploaded has failed', () => {

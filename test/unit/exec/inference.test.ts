@@ -113,7 +113,7 @@ describe('filemill models bench', () => {
     const [head, row, ...more] = (await benchModels([tiny()], process.cwd(), 0)).split('\n');
     expect(head).toMatch(/^graph +device +loaded in +one run +memory +differs by$/);
     expect(row).toMatch(/^tiny\/graph\.onnx +cpu +\d+ ms +\d+ ms +\d+ MB$/);
-    expect(more).toEqual(['no GPU of NVIDIA was found: only the processor was measured']);
+    expect(more).toEqual(['no NVIDIA GPU was found: only the processor was measured']);
   });
 
   it('says why a GPU that is here was not measured', async () => {

@@ -96,6 +96,22 @@ describe('a judge', () => {
     }
   });
 
+  it('reads what a document has, and the words that an engine has read', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'filemill-contents-'));
+    try {
+      const path = join(folder, 'a.html');
+      await writeFile(path, '<html lang="de"><h1>One</h1> two</html>');
+      expect(await judge.contentsOf('html', path)).toMatchObject({
+        contents: { document: { words: ['one', 'two'], headings: 1, language: 'de' } },
+      });
+      expect(await judge.contentsOf('docx', path)).toEqual({});
+      const read = judge.factsOf({ engine: 'pdftotext', measures: true }, Buffer.from('Three\nfo-\nur'), task);
+      expect(await read).toEqual({ words: ['three', 'fo', 'ur'], joined: ['four'] });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   it('says what an engine means', async () => {
     expect(await judge.reasonOf('ffmpeg', 'Output file is empty', 1)).toBe('no_stream');
     expect(await judge.reasonOf('ffmpeg', 'well', 1)).toBeUndefined();
@@ -168,6 +184,7 @@ describe('a thread that does not answer', () => {
     const deaf = openJudge({ engines: true, entry: pathToFileURL(entry), limitMs: 100 });
     expect(await deaf.matches(sample, 'png')).toBe(false);
     expect(await deaf.reasonOf('ffmpeg', 'words', 1)).toBeUndefined();
+    expect(await deaf.contentsOf('html', entry)).toEqual({});
     await expect(deaf.factsOf({ engine: 'rsvg' }, sample.head, task)).rejects.toMatchObject({ details: { reason: 'corrupt_input' } });
     await deaf.close();
   });

@@ -10,6 +10,7 @@ import { optionSchemas, readOptions } from '../../../src/catalog/options/options
 import { readInput } from '../../../src/catalog/tool.ts';
 import { tools } from '../../../src/catalog/tools.ts';
 import { Head, lines, Tail } from '../../../src/exec/confine/kept.ts';
+import type { EntryNames } from '../../../src/exec/programs/archives/entry-names.ts';
 import { sentName } from '../../../src/fetch/download/name.ts';
 import { judgeUrl } from '../../../src/fetch/url.ts';
 import { identifyWith } from '../../../src/limits/clients/client.ts';
@@ -98,7 +99,21 @@ const MARKERS = [
     'Stream map ',
     '-bit a+',
   ],
-  ...['1 1 1 a b c\n', 'Page 1 size: 1 x ', 'Pages: ', 'image: 1x', ', 1', '{"a":', '[', '[]', '{}', '\u202e'],
+  ...[
+    '1 1 1 a b c\n',
+    'Page 1 size: 1 x ',
+    'Pages: ',
+    'image: 1x',
+    ', 1',
+    '{"a":',
+    '[',
+    '[]',
+    '{}',
+    '\u202e',
+    '\u0301\u0316',
+    '\ufdfa',
+    'a-\n',
+  ],
 ];
 
 /** What inputs begin with, so that the parser that they are for goes on. */
@@ -234,11 +249,20 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
   'catalog/names.ts': (module) => ({
     cleanName: as(module['cleanName']),
     baseName: as(module['baseName']),
-    nameWithoutSuffix: as(module['nameWithoutSuffix']),
+    nameWithoutSuffix: (text) => as3(module['nameWithoutSuffix'])(text, 'jpg', '-acme'),
     resultName: (text) => as2(module['resultName'])(text, 'jpg'),
     distinctNames: (text) => distinctNames()([text]),
+    seenName: (text) => as2(module['seenName'])(text, '_'),
+    cleanPart: (text) => as2(module['cleanPart'])(text, '_'),
+    asFileOfWindows: as(module['asFileOfWindows']),
+    foldName: as(module['foldName']),
+    inStreams: as(module['inStreams']),
+    truncate: (text) => as2(module['truncate'])(text, 240),
     // It only puts numbers after names.
     numberedNames: NOT_FOREIGN,
+  }),
+  'exec/programs/archives/entry-names.ts': (module) => ({
+    entryNames: (text) => (as(module['entryNames'])({ forWindows: true }) as EntryNames).take(text),
   }),
   'catalog/options/pages.ts': (module) => ({
     pageRanges: as(module['pageRanges']),
@@ -250,7 +274,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     pagesFrom1To: NOT_FOREIGN,
   }),
   'catalog/options/time.ts': (module) => ({ seconds: as(module['seconds']) }),
-  'catalog/planning/documents/ocr.ts': (module) => ({ explainOcr: as(module['explainOcr']) }),
+  'catalog/planning/documents/ocr.ts': (module) => ({ explainOcr: as(module['explainOcr']), recogniserOf: NOT_FOREIGN }),
   'catalog/planning/phrases.ts': (module) => ({
     meaningOf: (text) => as2(module['meaningOf'])(text, [[['a…b', 'x … y', text.slice(0, 1), '\n…#'], 'found']]),
   }),
@@ -269,6 +293,18 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     pagesForQpdf: NOT_FOREIGN,
     textLayer: NOT_FOREIGN,
     explainPdf: as(module['explainPdf']),
+  }),
+  'catalog/planning/contents/words.ts': (module) => ({
+    distinctWords: as(module['distinctWords']),
+    cellWords: as(module['cellWords']),
+    joinedWords: as(module['joinedWords']),
+    foundWords: (text) => as2(module['foundWords'])([text], [text]),
+    comparedWords: NOT_FOREIGN,
+  }),
+  'catalog/planning/contents/documents/plain.ts': (module) => ({
+    textFacts: as(module['textFacts']),
+    markdownFacts: as(module['markdownFacts']),
+    separatedFacts: as(module['separatedFacts']),
   }),
   'catalog/engines/drawings/rsvg/octaves.ts': (module) => ({ octavesIn: as(module['octavesIn']) }),
   'catalog/engines/drawings/rsvg/size.ts': (module) => ({ sizeOf: as(module['sizeOf']) }),

@@ -2,7 +2,7 @@
 import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { checkout } from '../../kit/roles/service.ts';
-import { draw, leftOut, plan, rowOf, shareOf } from '../../plan.ts';
+import { draw, plan, rowOf, shareOf } from '../../plan.ts';
 
 const files = ['test', 'src'].flatMap((folder) =>
   globSync(`${folder}/**/*.test.ts`, { cwd: checkout, exclude: ['test/mcp', 'test/typed-client'] }),
@@ -20,23 +20,6 @@ describe('the plan of the tests', () => {
       const share = shareOf(file);
       if (typeof share === 'number') expect(share, file).toBeGreaterThan(1);
     }
-  });
-});
-
-describe('the files that a run leaves out', () => {
-  it('are of integration and cluster, and never all of a folder', () => {
-    const out = leftOut(files, 'a');
-    expect(out.filter((path) => !/^test\/(integration|cluster)\//.test(path))).toEqual([]);
-    const folderOf = (path: string) => path.slice(0, path.lastIndexOf('/'));
-    const left = new Set(files.filter((path) => !out.includes(path)).map(folderOf));
-    expect(out.map(folderOf).filter((folder) => !left.has(folder))).toEqual([]);
-  });
-
-  it('are others with another seed, so that each file runs in some run', () => {
-    const ever = new Set(
-      Array.from({ length: 40 }, (_, seed) => files.filter((path) => !leftOut(files, String(seed)).includes(path))).flat(),
-    );
-    expect(ever.size).toBe(files.length);
   });
 });
 

@@ -67,7 +67,7 @@ describe('files that had to be run again', () => {
   it('fail a run when it was twice in a week', () => {
     const list = parseUnsteady('# by day\n2026-11-10 a.test.ts\n2026-11-23 b.test.ts\n2026-11-28 a.test.ts\n2026-11-29 b.test.ts\n');
     expect(tooOften(list, now)).toEqual([
-      'b.test.ts had to be run again 2 times in a week: mend it, and take its lines out of test/unsteady.txt',
+      'b.test.ts had to be run again 2 times in a week: fix it, and take its lines out of test/unsteady.txt',
     ]);
   });
 

@@ -87,6 +87,7 @@ describe('turns', () => {
       extend: async () => 'held',
       release: async () => {},
       isWaitedFor: async () => false,
+      isOneOfSeveral: async () => false,
       giveWay: async () => {},
       done: async () => {},
     });

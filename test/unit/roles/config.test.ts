@@ -27,6 +27,17 @@ function mistakesOf(environment: Readonly<Record<string, string>>): string[] {
 }
 
 describe('a configuration', () => {
+  it('names the step and field of a recipe that is none, and shows no password of it', () => {
+    const steps = (option: string) => `[{ name: a, do: protect-pdf, options: { password: hunter2${option} } }]`;
+    expect(mistakesOf(file(`{ api: { recipes: { lock: { steps: ${steps(', sides: 2')} } } } }`))).toEqual([
+      expect.stringMatching(/^api\.recipes\.lock\.steps\.0\.options\.sides: received 2; expected Step "a": options\.sides/),
+    ]);
+    const [said = ''] = mistakesOf(file(`{ api: { recipes: { lock: { steps: ${steps('')}, outputs: 7 } } } }`));
+    expect(said).toMatch(/^api\.recipes\.lock\.outputs: received 7/);
+    expect(mistakesOf(file(`{ api: { recipes: { Lock: { steps: ${steps('')} } } } }`)).join()).not.toContain('hunter2');
+    expect(mistakesOf(file(`{ api: { recipes: { lock: { steps: ${steps('')}, may_change: [b.password] } } } }`))).toHaveLength(1);
+  });
+
   it('may be empty', () => {
     const config = loadConfig({});
     expect(config).toMatchObject({ dataDir: resolve('data'), api: { port: 8080, maxFileBytes: 209_715_200 }, log: { level: 'info' } });
@@ -126,8 +137,8 @@ describe('a mistake', () => {
       'upkeep.every: there is no such setting; upkeep accepts intervalMs, queueMs, queueCapacity',
     ],
     'in the name of a group too': [
-      file('webhooks: {}'),
-      'webhooks: there is no such setting; the file accepts dataDir, api, web, secret, worker, controller, nats, pools, s3, storage, fetch, egress, limits, upkeep, uploads, log',
+      file('hooks: {}'),
+      'hooks: there is no such setting; the file accepts dataDir, api, web, output, secret, worker, controller, nats, pools, s3, storage, fetch, egress, limits, upkeep, uploads, webhooks, log',
     ],
     'of a bucket keeps what is secret to itself': [
       { S3_ENDPOINT: 'http://s3', S3_BUCKET: 'files', S3_ACCESS_KEY_ID: 'me' },

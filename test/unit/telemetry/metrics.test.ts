@@ -26,6 +26,7 @@ const ROWS: readonly (readonly [string, (metrics: Metrics) => void, string])[] =
   ],
   ['a conversion that gave way', (it) => it.jobGaveWay('image'), 'filemill_jobs_gave_way_total{pool="image"} 1'],
   ['a conversion', (it) => it.conversionEnded('qpdf', 1), 'filemill_conversion_seconds_count{engine="qpdf"} 1'],
+  ['a property that was lost', (it) => it.propertyLost('qpdf', 'links'), 'filemill_fidelity_lost_total{engine="qpdf",property="links"} 1'],
   [
     'the start of a resident',
     (it) => it.residentStarted('office', 'fork'),

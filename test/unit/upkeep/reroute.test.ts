@@ -3,15 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claim } from '../../../src/jobs/lifecycle.ts';
+import { claim, passOn } from '../../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../../src/jobs/record.ts';
-import { openJobs } from '../../../src/jobs/sqlite/jobs.ts';
+import { openSqliteJobs } from '../../../src/jobs/sqlite/jobs.ts';
 import type { JobStore } from '../../../src/jobs/store.ts';
 import type { Pool } from '../../../src/pools/registry.ts';
 import type { Queue } from '../../../src/queue/queue.ts';
-import { openQueue } from '../../../src/queue/sqlite.ts';
+import { openSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { NOTHING_CHECKED, rerouteOnce } from '../../../src/upkeep/reroute.ts';
+import { moveOn, NOTHING_CHECKED, rerouteOnce } from '../../../src/upkeep/reroute.ts';
 import { DESERTED_MS, UNSERVED_MS } from '../../../src/upkeep/reroutes.ts';
 import { anOrder, aPool, aRecord, jobId, START } from '../../conformance/samples.ts';
 
@@ -27,8 +27,8 @@ const clock = () => now;
 beforeEach(async () => {
   now = START;
   folder = await mkdtemp(join(tmpdir(), 'filemill-reroute-'));
-  jobs = openJobs(join(folder, 'f.db'), clock);
-  queue = openQueue(join(folder, 'f.db'), clock, { capacity: 2 * A_LOOK });
+  jobs = openSqliteJobs(join(folder, 'f.db'), clock);
+  queue = openSqliteQueue(join(folder, 'f.db'), clock, { capacity: 2 * A_LOOK });
 });
 afterEach(async () => {
   await queue.close();
@@ -65,6 +65,20 @@ it('however many orders may not leave, those behind them do', async () => {
   const before = await add({ id: '0'.repeat(31) });
   await check();
   expect((await jobs.get(before))?.record.pool).toBe('image-b');
+});
+
+it('a recipe that goes on in a pool without workers leaves it, though it has come from another', async () => {
+  const check = checksOf(aPool('image', { workers: 0 }), aPool('image-b'));
+  const stints = ['pdf', 'image'].map((pool, step) => ({ pool, runs: [[step, 'png'] satisfies [number, string]] }));
+  const recipe = { steps: [], outputs: [], names: [], stints, at: 0, client: 'c' };
+  const running = aRecord({ pool: 'pdf', state: 'running', attempt: 'a', recipe });
+  const { record, revision } = await jobs.create(passOn(running, now, { carried: { key: 'k', sizeBytes: 1 }, warnings: [] }));
+  await moveOn({ jobs, queue }, { record, revision });
+  await check();
+  now += UNSERVED_MS;
+  await check();
+  expect((await jobs.get(record.id))?.record).toMatchObject({ pool: 'image-b', moved: { from: 'image', to: 'image-b' } });
+  expect([await queue.has('image', record.id), await queue.has('image-b', record.id)]).toEqual([false, true]);
 });
 
 describe('a job that runs in a pool whose workers have been silent for long', () => {

@@ -5,12 +5,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cancel, FETCHING, fetched } from '../../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../../src/jobs/record.ts';
-import { openBatches } from '../../../src/jobs/sqlite/batches.ts';
-import { openIdempotency } from '../../../src/jobs/sqlite/idempotency.ts';
-import { openJobs } from '../../../src/jobs/sqlite/jobs.ts';
+import { openSqliteBatches } from '../../../src/jobs/sqlite/batches.ts';
+import { openSqliteIdempotency } from '../../../src/jobs/sqlite/idempotency.ts';
+import { openSqliteJobs } from '../../../src/jobs/sqlite/jobs.ts';
 import { openDirectory } from '../../../src/objects/directory.ts';
 import { inputKey, jobOfKey, outputKey } from '../../../src/objects/keys.ts';
-import { openQueue } from '../../../src/queue/sqlite.ts';
+import { openSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { FETCH_LOST_MS, LOST_AFTER_MS, nextAction } from '../../../src/upkeep/decide.ts';
 import { orphans } from '../../../src/upkeep/orphans.ts';
 import type { Seen, SweepAction } from '../../../src/upkeep/seen.ts';
@@ -136,10 +136,10 @@ describe('a run over real stores', () => {
     };
     const clock = () => now;
     upkept = {
-      jobs: openJobs(join(folder, 'filemill.db'), clock),
-      batches: openBatches(join(folder, 'filemill.db'), (found) => logged.push(found.message)),
-      idempotency: openIdempotency(join(folder, 'filemill.db')),
-      queue: openQueue(join(folder, 'filemill.db'), clock, { capacity: 3 }),
+      jobs: openSqliteJobs(join(folder, 'filemill.db'), clock),
+      batches: openSqliteBatches(join(folder, 'filemill.db'), (found) => logged.push(found.message)),
+      idempotency: openSqliteIdempotency(join(folder, 'filemill.db')),
+      queue: openSqliteQueue(join(folder, 'filemill.db'), clock, { capacity: 3 }),
       objects: await openDirectory(join(folder, 'objects')),
       clock,
       log,

@@ -10,7 +10,7 @@ import { forgetUploads } from '../../../src/upkeep/uploads.ts';
 import { partKey } from '../../../src/uploads/keys.ts';
 import { uploadLocks } from '../../../src/uploads/locks.ts';
 import { uploadSettings } from '../../../src/uploads/settings.ts';
-import { openUploads } from '../../../src/uploads/sqlite.ts';
+import { openSqliteUploads } from '../../../src/uploads/sqlite.ts';
 import { MAX_PARTS, type UploadRecord, type UploadStore } from '../../../src/uploads/store.ts';
 import { receivedBytes, type Uploads, uploadsOver } from '../../../src/uploads/uploads.ts';
 import { bytesOf, collect, HOUR, jobId, START, signalled, streamOf } from '../../conformance/samples.ts';
@@ -27,7 +27,7 @@ let uploads: Uploads;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-uploads-'));
   now = START;
-  store = openUploads(join(folder, 'filemill.db'));
+  store = openSqliteUploads(join(folder, 'filemill.db'));
   objects = await openDirectory(join(folder, 'objects'));
   uploads = uploadsOver(store, objects, uploadSettings.parse({}), () => now);
 });

@@ -54,7 +54,7 @@ async function remarks(): Promise<string[]> {
     const source = await readFile(path, 'utf8');
     // In these every sentence is one, but for those of refusals.
     if (!/\blossy\(|\basWritten\(|\bwarnings: is/.test(source)) continue;
-    for (const [, , sentence] of source.replaceAll(/new Unfit\([^)]*\)/g, '').matchAll(/(['`])([A-Z][^'`\n]*\.)\1/g)) note(sentence);
+    for (const [, , sentence] of source.replaceAll(/new FileRefused\([^)]*\)/g, '').matchAll(/(['`])([A-Z][^'`\n]*\.)\1/g)) note(sentence);
   }
   return [...found];
 }

@@ -32,6 +32,16 @@ it('puts the parts into one ZIP', async () => {
   expect(await packOutput(destination, await made(10, 20), options)).toMatchObject({ filename: 'scan-filemill.zip', files: 2 });
 });
 
+it.each([
+  [undefined, 'scan-filemill.png', 'scan-filemill.png'],
+  ['', 'scan.png', 'scan.png'],
+  [' (converted)', 'scan (converted).png', 'scan (converted).png'],
+])('puts the suffix %j behind the name of its source, once', async (suffix, once, again) => {
+  const named = async (sourceName: string, name: string) =>
+    (await packOutput(await mkdtemp(join(destination, name)), await made(10), { ...options, sourceName, suffix })).filename;
+  expect([await named('scan.pdf', 'a'), await named(once, 'b')]).toEqual([once, again]);
+});
+
 it('refuses parts that are too large together, before the one that is too much is copied', async () => {
   await expect(packOutput(destination, await made(10, MAX_OUTPUT_BYTES - 9), options)).rejects.toMatchObject({
     code: 'CONVERSION_FAILED',

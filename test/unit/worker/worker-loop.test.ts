@@ -6,15 +6,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SMALL_ORDER_BYTES } from '../../../src/contracts/messages/order.ts';
 import { conversionFailed } from '../../../src/errors.ts';
 import { finish, MAX_CLAIMS } from '../../../src/jobs/lifecycle.ts';
-import { openJobs } from '../../../src/jobs/sqlite/jobs.ts';
+import { openSqliteJobs } from '../../../src/jobs/sqlite/jobs.ts';
 import type { JobStore } from '../../../src/jobs/store.ts';
 import { ACK_WAIT_MS, type Queue } from '../../../src/queue/queue.ts';
-import { openQueue } from '../../../src/queue/sqlite.ts';
+import { openSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { memorySignals } from '../../../src/signals/memory.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { ownTimeMs } from '../../../src/worker/orders/give-way.ts';
-import type { HeldOrders } from '../../../src/worker/orders/held-order.ts';
+import { ownTimes } from '../../../src/worker/orders/give-way.ts';
+import type { HeldDeliveries } from '../../../src/worker/orders/held-delivery.ts';
 import { startWorker, type WorkerDeps, type WorkerLoop } from '../../../src/worker/orders/loop.ts';
 import { poolSlots } from '../../../src/worker/orders/pool-slots.ts';
 import type { JobHandler } from '../../../src/worker/orders/process-order.ts';
@@ -32,8 +32,8 @@ const clock = () => now;
 beforeEach(async () => {
   [workers, now, begun, finishing] = [[], START, 0, Promise.withResolvers()];
   folder = await mkdtemp(join(tmpdir(), 'filemill-late-'));
-  jobs = openJobs(join(folder, 'f.db'), clock);
-  queue = openQueue(join(folder, 'f.db'), clock, { capacity: 10 });
+  jobs = openSqliteJobs(join(folder, 'f.db'), clock);
+  queue = openSqliteQueue(join(folder, 'f.db'), clock, { capacity: 10 });
 });
 afterEach(async () => {
   // A drain waits for the handler.
@@ -51,13 +51,13 @@ const finishLater: JobHandler = async () => {
   return (record, at) => finish(record, at, { output, warnings: [], engine: { name: 'stub', version: '1' } });
 };
 
-const start = (heldOrders: HeldOrders, handleJob = finishLater, more: Partial<WorkerDeps> = {}) =>
+const start = (heldDeliveries: HeldDeliveries, handleJob = finishLater, more: Partial<WorkerDeps> = {}) =>
   workers.push(
     startWorker({
       pool: 'image',
       jobs,
       queue,
-      heldOrders,
+      heldDeliveries,
       signals: memorySignals(),
       grant: async () => ({ version: 1, inputs: [], output: '' }),
       handleJob,
@@ -74,7 +74,7 @@ it('goes on in the hands of the worker that has it, however often it is handed o
   await jobs.create(record);
   const order = anOrder({ jobId: record.id });
   await queue.publish(order);
-  const heldOrders: HeldOrders = new Map();
+  const heldDeliveries: HeldDeliveries = new Map();
   let pulls = 0;
   const pull = queue.pull.bind(queue);
   queue = {
@@ -85,8 +85,8 @@ it('goes on in the hands of the worker that has it, however often it is handed o
       return delivery;
     },
   };
-  start(heldOrders);
-  start(heldOrders);
+  start(heldDeliveries);
+  start(heldDeliveries);
   await vi.waitFor(() => expect(begun).toBe(1));
   for (let times = 2; times <= 5; times++) {
     // As if the process had been held for so long.
@@ -98,7 +98,7 @@ it('goes on in the hands of the worker that has it, however often it is handed o
   await vi.waitFor(async () => expect((await jobs.get(record.id))?.record.state).toBe('done'));
   expect((await jobs.get(record.id))?.record.attempts).toBe(1);
   await vi.waitFor(async () => expect(await queue.has('image', record.id)).toBe(false));
-  expect([begun, heldOrders.size]).toEqual([1, 0]);
+  expect([begun, heldDeliveries.size]).toEqual([1, 0]);
 });
 
 it('claims a job by its pool: a store may need longer to find it by its id alone', async () => {
@@ -167,8 +167,8 @@ describe('a delivery that something keeps alive', () => {
 
   it('is forgone for the next one of the same order', async () => {
     await publish();
-    const heldOrders: HeldOrders = new Map();
-    for (let count = 0; count < 2; count++) start(heldOrders);
+    const heldDeliveries: HeldDeliveries = new Map();
+    for (let count = 0; count < 2; count++) start(heldDeliveries);
     await vi.waitFor(() => expect(begun).toBe(1));
     now += ACK_WAIT_MS + 1;
     await vi.waitFor(() => expect(said).toEqual([['forgo'], []]), 5_000);
@@ -222,7 +222,7 @@ describe('an order that fails without a known cause', () => {
 
 describe('beside a client whose jobs run long', () => {
   /** In s. */
-  const sharing = { express: true, expressSeconds: 0.2, giveWaySeconds: 0.3 };
+  const sharing = { express: true, expressSeconds: 0.2, severalSeconds: 0.3, giveWaySeconds: 0.3 };
   const HANGS = 'hangs';
   /** By job, how it began: the client's that is named `hangs` do not end by themselves. */
   let began: string[];
@@ -250,14 +250,14 @@ describe('beside a client whose jobs run long', () => {
   /** @param count of slots, beside the express slot */
   const open = (count: number, more: Partial<WorkerDeps> = {}) => {
     const slots = poolSlots(count);
-    const heldOrders: HeldOrders = new Map();
-    for (let n = 0; n <= count; n++) start(heldOrders, handleJob, { slots, express: n === count, sharing, ...more });
+    const heldDeliveries: HeldDeliveries = new Map();
+    for (let n = 0; n <= count; n++) start(heldDeliveries, handleJob, { slots, express: n === count, sharing, ...more });
   };
   const recordOf = async (id: string) => (await jobs.get(id))?.record;
   const isDone = (id: string) => vi.waitFor(async () => expect((await recordOf(id))?.state).toBe('done'), 10_000);
 
   it('a small job of another begins at once, in the express slot', async () => {
-    open(2, { sharing: { ...sharing, giveWaySeconds: 3_600 } });
+    open(2, { sharing: { ...sharing, severalSeconds: 3_600, giveWaySeconds: 3_600 } });
     await publish(HANGS);
     await publish(HANGS);
     await vi.waitFor(() => expect(began).toEqual([HANGS, HANGS]));
@@ -277,7 +277,7 @@ describe('beside a client whose jobs run long', () => {
   });
 
   it('what fills the express slot too gives way, though small', async () => {
-    open(1, { sharing: { ...sharing, giveWaySeconds: 3_600 } });
+    open(1, { sharing: { ...sharing, severalSeconds: 3_600, giveWaySeconds: 3_600 } });
     await publish(`${HANGS} 1`);
     await vi.waitFor(() => expect(began).toHaveLength(1));
     const second = await publish(`${HANGS} 2`);
@@ -285,6 +285,20 @@ describe('beside a client whose jobs run long', () => {
     await isDone(await publish('small'));
     expect(await recordOf(second)).toMatchObject({ state: 'queued', attempts: 0, gaveWay: 1, lane: 'interactive' });
     expect(began).toEqual([`${HANGS} 1`, `${HANGS} 2`, 'small']);
+  });
+
+  it('a job of a client that has several gives way sooner than one that is alone', async () => {
+    // None for the express slot.
+    const large = { sizeBytes: SMALL_ORDER_BYTES + 1 };
+    open(2, { sharing: { ...sharing, giveWaySeconds: 3_600 } });
+    const alone = await publish(`${HANGS} alone`, large);
+    await vi.waitFor(() => expect(began).toHaveLength(1));
+    const many = [await publish(HANGS, large), await publish(HANGS, large)];
+    await vi.waitFor(() => expect(began).toEqual([`${HANGS} alone`, HANGS]));
+    await isDone(await publish('other', large));
+    expect(began.slice(0, 3)).toEqual([`${HANGS} alone`, HANGS, 'other']);
+    expect((await recordOf(alone))?.gaveWay).toBeUndefined();
+    expect(await Promise.all(many.map(async (id) => (await recordOf(id))?.gaveWay))).toContain(1);
   });
 
   it('a job runs on as long as no other client waits', async () => {
@@ -328,28 +342,35 @@ describe('beside a client whose jobs run long', () => {
 });
 
 describe('the time of a job before it gives way', () => {
-  const sharing = { express: true, expressSeconds: 4, giveWaySeconds: 10 };
+  const sharing = { express: true, expressSeconds: 4, severalSeconds: 3, giveWaySeconds: 10 };
   const of = (sizeBytes: number, gaveWay?: number) => ({
     sources: [{ part: 0, sizeBytes, format: 'png' }],
     ...(gaveWay !== undefined && { gaveWay }),
   });
 
   it.each([
-    ['a small file', of(2_000), false, 10_002],
-    ['a large file', of(100 << 20), false, 110_000],
-    ['one that gave way', of(100 << 20, 1), false, 220_000],
-    ['one that gave way often', of(0, 5), false, 320_000],
-    ['any in an express slot', of(1 << 20), true, 4_000],
-  ])('for %s', (_, record, express, ms) => expect(ownTimeMs(record, express, sharing)).toBeCloseTo(ms, -2));
+    ['a small file', of(2_000), false, 10_002, 3_002],
+    ['a large file', of(100 << 20), false, 110_000, 103_000],
+    ['one that gave way', of(100 << 20, 1), false, 220_000, 110_000],
+    ['one that gave way often', of(0, 5), false, 320_000, 160_000],
+    ['any in an express slot', of(1 << 20), true, 4_000, 4_000],
+  ])('for %s: of a client that has no other, and of one that has several', (_, record, express, onlyMs, severalMs) => {
+    const own = ownTimes(record, express, sharing);
+    expect(own.onlyMs).toBeCloseTo(onlyMs, -2);
+    expect(own.severalMs).toBeCloseTo(severalMs, -2);
+  });
+
+  it('is never longer where its client has others', () =>
+    expect(ownTimes(of(0), false, { ...sharing, severalSeconds: 60 })).toEqual({ onlyMs: 10_000, severalMs: 10_000 }));
 });
 
 describe('several slots of a pool', () => {
   /** Which slot each job was done in. @param ms how long each takes */
   const openThree = (ms: number) => {
-    const [slots, heldOrders, by] = [poolSlots(3), new Map() as HeldOrders, [] as number[]];
+    const [slots, heldDeliveries, by] = [poolSlots(3), new Map() as HeldDeliveries, [] as number[]];
     for (let place = 0; place < 3; place++)
       start(
-        heldOrders,
+        heldDeliveries,
         async () => {
           by.push(place);
           await new Promise((resolve) => setTimeout(resolve, ms));
@@ -382,4 +403,14 @@ describe('several slots of a pool', () => {
     await vi.waitFor(async () => expect(await Promise.all(ends.map((isDone) => isDone()))).toEqual([true, true, true]), 10_000);
     expect(by.toSorted()).toEqual([0, 1, 2]);
   });
+});
+
+it('counts by engine what a result lacks that is not delivered', async () => {
+  const [record, metrics] = [aRecord(), createMetrics()];
+  await jobs.create(record);
+  await queue.publish(anOrder({ jobId: record.id }));
+  const fail: JobHandler = () => Promise.reject(conversionFailed('property_lost', { details: { engine: 'Pandoc', lost: ['text'] } }));
+  start(new Map(), fail, { metrics });
+  await vi.waitFor(async () => expect((await jobs.get(record.id))?.record.failure?.reason).toBe('property_lost'));
+  expect(await metrics.text()).toContain('filemill_fidelity_lost_total{engine="Pandoc",property="text"} 1');
 });

@@ -39,6 +39,7 @@ export interface Tool {
   readonly family: string;
   readonly available: boolean;
   readonly reason?: string;
+  readonly widget?: 'crop' | 'brush' | 'pages';
   readonly accepts?: readonly string[];
   readonly files?: { readonly field: string; readonly min: number; readonly max: number };
   readonly options?: readonly { readonly name: string; readonly required: boolean; readonly schema: Schema }[];
@@ -70,6 +71,20 @@ export function sourceOf(name: string): Source | undefined {
   const extension = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   const { sources = [], unproven = [] } = formats.value ?? {};
   return [...sources, ...unproven].find(({ format, aliases }) => format === extension || aliases.includes(extension));
+}
+
+/** The format of an extension; undefined where the service makes none of it. */
+export function madeFormat(extension: string): string | undefined {
+  const { sources = [], unproven = [] } = formats.value ?? {};
+  const all = [...sources, ...unproven];
+  const id = sourceOf(`.${extension}`)?.format ?? extension;
+  return all.some(({ targets }) => targets.some(({ format }) => format === id)) ? id : undefined;
+}
+
+/** Other extensions of a format that can be a source. */
+export function aliasesOf(format: string): readonly string[] {
+  const { sources = [], unproven = [] } = formats.value ?? {};
+  return [...sources, ...unproven].find((each) => each.format === format)?.aliases ?? [];
 }
 
 const ignoredBy = (source: string | undefined, target: string): readonly string[] =>

@@ -1,17 +1,21 @@
 /** Converts files: each to its own target, or all to one. */
 import { batch } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { formats, loadDetails, loadFormats, optionsOf, sourceOf, usualTargets } from '../api/catalog.ts';
+import { formats, loadDetails, loadFormats, madeFormat, optionsOf, sourceOf, usualTargets } from '../api/catalog.ts';
 import { Intake } from '../parts/intake.tsx';
-import { Options } from '../parts/options.tsx';
+import { Nothing } from '../parts/nothing.tsx';
+import { Options, takenFrom } from '../parts/options.tsx';
 import { isPdf, PagePicker } from '../parts/pages.tsx';
+import { Popular } from '../parts/popular.tsx';
 import { Presets } from '../parts/presets.tsx';
 import { AsRequest, type Request } from '../parts/request.tsx';
 import { Targets } from '../parts/targets.tsx';
 import { TaskList } from '../parts/task-list.tsx';
-import { focusOn } from '../route.ts';
+import { focusOn, href, query } from '../route.ts';
+import { formatName, loadSearch } from '../words/search.ts';
+import { viewTitle } from '../words/titles.ts';
 import { t } from '../words/words.ts';
-import { choose, chooseTarget, isOpened as opened, openTasks, rememberFor, targetsOf, values } from '../work/chosen.ts';
+import { choose, chooseByAddress, chooseTarget, isOpened as opened, openTasks, rememberFor, targetsOf, values } from '../work/chosen.ts';
 import { bounds } from '../work/limits.ts';
 import { learnBounds } from '../work/line.ts';
 import { list } from '../work/list.ts';
@@ -44,11 +48,34 @@ function requestFor(tasks: readonly Task[]): Request {
   };
 }
 
-export function ConvertPage() {
+interface Given {
+  /** As in the address: extensions. */
+  readonly from?: string;
+  readonly to?: string;
+}
+
+export function ConvertPage({ from, to = query.value.get('to') ?? undefined }: Given) {
   const options = useRef<HTMLDetailsElement>(null);
+  const source = from === undefined ? undefined : sourceOf(`.${from}`);
+  const target = to === undefined || to.length > 12 ? undefined : madeFormat(to.toLowerCase());
+  const isUnknown = formats.value !== undefined && from !== undefined && source?.targets.some(({ format }) => format === target) !== true;
   useEffect(() => {
-    document.title = `filemill: ${t('convert')}`;
+    if (target !== undefined && !isUnknown)
+      batch(() => chooseByAddress({ target, options: takenFrom(query.value, optionsOf([source?.format], target)) }));
+    return () => chooseByAddress(undefined);
+  }, [target, source?.format, isUnknown]);
+  useEffect(() => {
+    document.title = viewTitle(
+      from !== undefined && to !== undefined
+        ? t('fromTo', { from: from.toUpperCase(), to: to.toUpperCase() })
+        : target === undefined
+          ? t('convert')
+          : t('toFormat', { to: target.toUpperCase() }),
+    );
+  }, [target]);
+  useEffect(() => {
     void loadFormats();
+    if (from !== undefined) void loadSearch();
     // How large files may be, and how many of them one request may have.
     void learnBounds();
   }, []);
@@ -95,13 +122,35 @@ export function ConvertPage() {
   const names = new Set(targets.flatMap((target) => fieldsTo(target).map(([name]) => name)));
   const set = Object.keys(values.value).filter((name) => names.has(name));
   const only = targets.length === 1 ? targets[0] : undefined;
+  if (isUnknown)
+    return (
+      <Nothing
+        title={t('notFound')}
+        lead={t('noPair', { from: from.toUpperCase(), to: (to ?? '').toUpperCase() })}
+        more={
+          <a class="button main" href={href('/')} data-view="/">
+            {t('toStart')}
+          </a>
+        }
+      />
+    );
+  const called = (format: string) => formatName(format) || format.toUpperCase();
   return (
     <>
       <header class="head">
-        <h1 tabIndex={-1}>{t('headline')}</h1>
-        <p class="lead">{t('lead')}</p>
+        <h1 tabIndex={-1}>
+          {from !== undefined && to !== undefined
+            ? t('pairHeadline', { from: from.toUpperCase(), to: to.toUpperCase() })
+            : target === undefined
+              ? t('headline')
+              : t('toFormat', { to: target.toUpperCase() })}
+        </h1>
+        <p class="lead">
+          {source === undefined || target === undefined ? t('lead') : t('pairLead', { from: called(source.format), to: called(target) })}
+        </p>
       </header>
       <Intake add={(given) => void choose(given)} small={list.value.length > 0} most={bounds.value.max_bytes} />
+      {list.value.length === 0 && <Popular />}
       {open.length > 0 && (
         <section class="panel" aria-label={t('allTo')}>
           <h2 tabIndex={-1}>{open.length > 1 ? t('allTo') : t('convertTo')}</h2>

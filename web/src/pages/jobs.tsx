@@ -1,12 +1,14 @@
 /** What this browser has converted, and one job by its link, on any device. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { loadFormats } from '../api/catalog.ts';
 import { Refusal } from '../api/client.ts';
 import { Copy } from '../parts/copy.tsx';
 import { sentenceOf } from '../parts/failure.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Nothing } from '../parts/nothing.tsx';
-import { kindOf, Preview } from '../parts/preview.tsx';
+import { Preview, previewKindOf } from '../parts/preview.tsx';
+import { Receipt } from '../parts/receipt.tsx';
 import { TaskList } from '../parts/task-list.tsx';
 import { Warnings } from '../parts/warnings.tsx';
 import { go, href } from '../route.ts';
@@ -26,6 +28,8 @@ const start = () => (
 export function JobsPage() {
   useEffect(() => {
     document.title = `filemill: ${t('jobs')}`;
+    // They say of what kind each file is.
+    void loadFormats();
   }, []);
   if (list.value.length === 0) return <Nothing title={t('noJobs')} lead={t('noJobsLead')} more={start()} />;
   return (
@@ -108,7 +112,8 @@ export function JobPage({ id }: { id: string }) {
         </button>
       </div>
       <Warnings warnings={warnings} />
-      {status === 'done' && kindOf(shown) !== undefined && <Preview job={shown} />}
+      {status === 'done' && <Receipt job={shown} />}
+      {status === 'done' && previewKindOf(shown) !== undefined && <Preview job={shown} />}
     </>
   );
 }

@@ -1,26 +1,29 @@
 /** The tools of this server, and a page for each. */
 import { batch, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { loadFormats, loadTools, type Tool, tools } from '../api/catalog.ts';
+import { formats, loadFormats, loadTools, type Tool, tools, usualTargets } from '../api/catalog.ts';
 import { Brush } from '../parts/brush.tsx';
 import { Crop } from '../parts/crop.tsx';
 import { Example, exampleKind } from '../parts/example.tsx';
-import { Icon } from '../parts/icon.tsx';
 import { Intake } from '../parts/intake.tsx';
 import { Nothing } from '../parts/nothing.tsx';
-import { Options } from '../parts/options.tsx';
+import { Options, takenFrom } from '../parts/options.tsx';
+import { JoinedOrganizer, Organizer } from '../parts/organize.tsx';
 import { isPdf, PagePicker } from '../parts/pages.tsx';
+import { Pieces } from '../parts/pieces.tsx';
 import { AsRequest, type Request } from '../parts/request.tsx';
 import { TaskList } from '../parts/task-list.tsx';
 import { familyName } from '../parts/task-row.tsx';
 import { Trim } from '../parts/trim.tsx';
-import { focusOn, href } from '../route.ts';
-import { absentReason, t, title, toolName, toolSummary } from '../words/words.ts';
+import { focusOn, href, query } from '../route.ts';
+import { wordsIn } from '../words/matching.ts';
+import { fitsTool, formatName, formatsThatFit, loadSearch } from '../words/search.ts';
+import { absentReason, t, toolName, toolSummary } from '../words/words.ts';
 import { rememberChoice } from '../work/choices.ts';
 import { add, remove } from '../work/list.ts';
 import type { MakeMask } from '../work/mask.ts';
-import { placeOf } from '../work/places.ts';
 import { type Piece, pieceOf, shownOf, start, type Task, taskOf } from '../work/tasks.ts';
+import { choicesOf } from '../work/tool-choices.ts';
 
 export function ToolsPage() {
   const text = useSignal('');
@@ -28,10 +31,9 @@ export function ToolsPage() {
     document.title = `filemill: ${t('tools')}`;
     void loadTools();
   }, []);
-  const wanted = text.value.trim().toLowerCase();
-  // By the English words too, which people know from elsewhere.
-  const wordsOf = ({ slug, summary }: Tool) => [title(slug), summary, toolName(slug).text, toolSummary(slug, summary).text].join(' ');
-  const found = (tools.value ?? []).filter((tool) => wordsOf(tool).toLowerCase().includes(wanted));
+  const wanted = wordsIn(text.value);
+  const found = (tools.value ?? []).filter(({ slug, summary }) => fitsTool(wanted, slug, summary));
+  const converted = wanted.length === 0 ? [] : formatsFound(wanted);
   const families = Map.groupBy(
     found.filter(({ available }) => available),
     ({ family }) => family,
@@ -49,6 +51,8 @@ export function ToolsPage() {
           placeholder={t('searchTools')}
           onInput={(event) => {
             text.value = event.currentTarget.value;
+            void loadSearch();
+            void loadFormats();
           }}
         />
       </header>
@@ -72,8 +76,53 @@ export function ToolsPage() {
           </ul>
         </section>
       )}
-      {tools.value !== undefined && found.length === 0 && <p class="quiet">{t('noTool', { text: text.value })}</p>}
+      {converted.length > 0 && (
+        <section class="family">
+          <h2>{t('conversions')}</h2>
+          <ul class="cards">
+            {converted.map((each) => (
+              <Conversion key={each.view} {...each} />
+            ))}
+          </ul>
+        </section>
+      )}
+      {tools.value !== undefined && found.length === 0 && converted.length === 0 && (
+        <p class="quiet">{t('noTool', { text: text.value })}</p>
+      )}
     </>
+  );
+}
+
+/** Formats that are shown of those that fit. */
+const MOST_FORMATS = 12;
+interface ConversionFound {
+  readonly view: string;
+  readonly title: string;
+  readonly name: string;
+}
+/** To each format that fits, or from one that nothing becomes. */
+function formatsFound(wanted: readonly string[]): readonly ConversionFound[] {
+  const { sources = [], unproven = [] } = formats.value ?? {};
+  const all = new Map([...sources, ...unproven].map((source) => [source.format, source]));
+  const made = new Set([...all.values()].flatMap(({ targets }) => targets.map(({ format }) => format)));
+  const found = formatsThatFit(wanted, [...new Set([...all.keys(), ...made])], (format) => all.get(format)?.aliases ?? []);
+  return found.slice(0, MOST_FORMATS).flatMap((format) => {
+    const [from, name] = [format.toUpperCase(), formatName(format)];
+    if (made.has(format)) return [{ view: `/?to=${format}`, title: t('toFormat', { to: from }), name }];
+    const source = all.get(format);
+    const to = source === undefined ? undefined : usualTargets(source)[0];
+    return to === undefined ? [] : [{ view: `/${format}-to-${to}`, title: t('fromTo', { from, to: to.toUpperCase() }), name }];
+  });
+}
+
+function Conversion({ view, title, name }: ConversionFound) {
+  return (
+    <li>
+      <a href={href(view)} data-view={view}>
+        <strong>{title}</strong>
+        <span>{name}</span>
+      </a>
+    </li>
   );
 }
 
@@ -122,7 +171,14 @@ export function ToolPage({ slug }: { slug: string }) {
 
 function Present({ tool }: { tool: Tool }) {
   const { slug, summary, options = [], accepts = [], files = { field: 'file', min: 1, max: 1 } } = tool;
-  const { pieces, values } = placeOf(slug);
+  const { pieces, values } = choicesOf(slug);
+  useEffect(() => {
+    const given = takenFrom(
+      query.value,
+      options.map(({ name, schema }) => [name, schema] as const),
+    );
+    if (Object.keys(given).length > 0) values.value = { ...values.value, ...given };
+  }, [slug, query.value]);
   const isPage = files.field === 'url';
   const together = files.max > 1;
   const list = pieces.value;
@@ -131,16 +187,20 @@ function Present({ tool }: { tool: Tool }) {
   const few = list.length < files.min;
   // One request names files in one way.
   const mixed = together && list.some(({ url }) => url !== undefined) && list.some(({ file }) => file !== undefined);
-  const move = (from: number, to: number) => {
-    const moved = [...list];
-    moved.splice(to, 0, ...moved.splice(from, 1));
-    pieces.value = moved;
-  };
   const kind = exampleKind(tool);
+  const pdfs = list.flatMap(({ file }) => (file !== undefined && isPdf(file) ? [file] : []));
+  const isOrdering = useSignal(false);
+  const choose = (next: readonly Piece[]) => {
+    pieces.value = next;
+    if (tool.widget !== 'pages' || !together || values.value['pages'] === undefined) return;
+    // They are counted through all files.
+    const { pages: _, ...kept } = values.value;
+    values.value = kept;
+  };
   const mask = useSignal<MakeMask | undefined>(undefined);
   const isTooMuch = useSignal(false);
   const [first] = list;
-  const paints = slug === 'remove-object' && list.length === 1 && first?.file !== undefined;
+  const paints = tool.widget === 'brush' && list.length === 1 && first?.file !== undefined;
   const painted = paints ? mask.value : undefined;
   // What was painted takes the place of a rectangle.
   const { x, y, w, h, ...others } = values.value;
@@ -221,7 +281,7 @@ function Present({ tool }: { tool: Tool }) {
       </header>
       <Intake
         add={(given) => {
-          pieces.value = [...pieces.value, ...given.map(pieceOf)].slice(0, together ? files.max : undefined);
+          choose([...pieces.value, ...given.map(pieceOf)].slice(0, together ? files.max : undefined));
         }}
         small={list.length > 0 || isPage}
         onlyUrl={isPage}
@@ -241,49 +301,7 @@ function Present({ tool }: { tool: Tool }) {
           }}
         />
       )}
-      {list.length > 0 && (
-        <ol class="pieces">
-          {list.map((piece, place) => (
-            <li key={piece.key}>
-              <span class="name" dir="auto">
-                {piece.name}
-              </span>
-              {together && (
-                <>
-                  <button
-                    type="button"
-                    class="bare"
-                    disabled={place === 0}
-                    aria-label={t('up', { name: piece.name })}
-                    onClick={() => move(place, place - 1)}
-                  >
-                    <Icon name="arrowUp" />
-                  </button>
-                  <button
-                    type="button"
-                    class="bare"
-                    disabled={place === list.length - 1}
-                    aria-label={t('down', { name: piece.name })}
-                    onClick={() => move(place, place + 1)}
-                  >
-                    <Icon name="arrowDown" />
-                  </button>
-                </>
-              )}
-              <button
-                type="button"
-                class="bare"
-                aria-label={t('removeNamed', { name: piece.name })}
-                onClick={() => {
-                  pieces.value = list.filter((each) => each !== piece);
-                }}
-              >
-                <Icon name="close" />
-              </button>
-            </li>
-          ))}
-        </ol>
-      )}
+      {list.length > 0 && <Pieces list={list} together={together} change={choose} />}
       <form
         class="panel"
         onSubmit={(event) => {
@@ -291,11 +309,17 @@ function Present({ tool }: { tool: Tool }) {
           if (!few && !mixed && !isTooMuch.value) void run();
         }}
       >
-        {slug === 'crop-image' && first?.file !== undefined && <Crop key={first.key} file={first.file} values={values} />}
+        {tool.widget === 'crop' && first?.file !== undefined && <Crop key={first.key} file={first.file} values={values} />}
         {paints && first?.file !== undefined && (
           <Brush key={first.key} file={first.file} mask={mask} isTooMuch={isTooMuch} values={values} />
         )}
-        {pageField !== undefined && list.length === 1 && first?.file !== undefined && isPdf(first.file) && (
+        {tool.widget === 'pages' && !together && list.length === 1 && first?.file !== undefined && isPdf(first.file) && (
+          <Organizer key={first.key} file={first.file} values={values} />
+        )}
+        {tool.widget === 'pages' && together && !few && pdfs.length === list.length && (
+          <JoinedOrganizer key={list.map(({ key }) => key).join(' ')} files={pdfs} values={values} isOpen={isOrdering} />
+        )}
+        {tool.widget !== 'pages' && pageField !== undefined && list.length === 1 && first?.file !== undefined && isPdf(first.file) && (
           <PagePicker key={first.key} file={first.file} values={values} required={pageField.required} />
         )}
         {options.some(({ name }) => name === 'end_time') && first?.file !== undefined && (

@@ -3,7 +3,7 @@ import { type Signal, signal } from '@preact/signals';
 import { Refusal } from '../api/client.ts';
 import { bytes, t } from '../words/words.ts';
 import type { Result } from '../work/result.ts';
-import { fits, type Kept, MOST_IN_MEMORY } from '../work/sink.ts';
+import { canWrite, MOST_IN_MEMORY, type SaveOutcome } from '../work/sink.ts';
 import { bytesIn, type Packed, saveAll } from '../work/zip.ts';
 import { sentenceOf } from './failure.ts';
 import { Icon } from './icon.tsx';
@@ -12,7 +12,7 @@ type State =
   | { readonly at: 'idle' }
   | { readonly at: 'packing'; readonly packed: Packed; readonly of: number; readonly size: number; readonly cancel: AbortController }
   /** @see idsOf */
-  | { readonly at: Kept; readonly of: string }
+  | { readonly at: SaveOutcome; readonly of: string }
   | { readonly at: 'failed'; readonly of: string; readonly why: string };
 
 /** By part of the list: a ZIP is packed on while another view is open. */
@@ -39,8 +39,8 @@ async function pack(state: Signal<State>, results: readonly Result[]): Promise<v
   };
   tell({ results: 0, bytes: 0 });
   try {
-    const kept = await saveAll(results, tell, cancel.signal);
-    state.value = kept === undefined ? { at: 'idle' } : { at: kept, of: idsOf(results) };
+    const outcome = await saveAll(results, tell, cancel.signal);
+    state.value = outcome === undefined ? { at: 'idle' } : { at: outcome, of: idsOf(results) };
   } catch (error) {
     state.value = cancel.signal.aborted ? { at: 'idle' } : { at: 'failed', of: idsOf(results), why: whyNot(error, size) };
   }
@@ -53,8 +53,8 @@ export function DownloadAll({ id, results }: { id: string; results: readonly Res
   const state = stateOf(id);
   const now = state.value;
   const packing = now.at === 'packing' ? now : undefined;
-  const isTooMuch = packing === undefined && !fits(bytesIn(results));
-  // What is said of other results than these is over.
+  const isTooMuch = packing === undefined && !canWrite(bytesIn(results));
+  // A message about other results no longer applies.
   const isOver = now.at !== 'packing' && now.at !== 'idle' && now.of === idsOf(results);
   // One button in one place: it keeps the focus when its meaning changes.
   return (

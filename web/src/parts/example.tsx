@@ -21,6 +21,7 @@ const KINDS: readonly (readonly [format: string, kind: ExampleKind])[] = [
 const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'audio-cutter': { start_time: '1', end_time: '3' },
   'crop-image': { img_crop_x: '120', img_crop_y: '60', img_crop_w: '320', img_crop_h: '240' },
+  'organize-pdf': { pages: '3,1' },
   'pdf-page-remover': { pages: '2' },
   'protect-pdf': { password: 'example' },
   'remove-object': { x: '155', y: '115', w: '115', h: '145' },

@@ -11,6 +11,18 @@ export interface Field {
 }
 export type Values = Signal<Readonly<Record<string, string>>>;
 
+/** Characters of a value in an address. */
+const LONGEST_GIVEN = 200;
+/** What an address says of these fields: never a password, and no value that the field does not have. */
+export function takenFrom(query: URLSearchParams, fields: readonly (readonly [name: string, schema: Schema])[]): Record<string, string> {
+  const given = fields.flatMap(([name, schema]) => {
+    const value = query.get(name);
+    const isTaken = value !== null && value !== '' && value.length <= LONGEST_GIVEN && name !== 'password';
+    return isTaken && schema.enum?.map(String).includes(value) !== false ? [[name, value]] : [];
+  });
+  return Object.fromEntries(given) as Record<string, string>;
+}
+
 /** Longer ones are no label, characters. */
 const LABEL = 34;
 

@@ -1,5 +1,6 @@
 /** Thumbnails of a PDF's pages: those that are ticked fill the field `pages`, and what is typed there ticks them. */
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { type Key, t } from '../words/words.ts';
 import type { Pages, Refused } from '../work/pdf.ts';
@@ -8,13 +9,15 @@ import { Icon } from './icon.tsx';
 import type { Values } from './options.tsx';
 
 /** How many pages of a longer file are shown: the first ones. */
-const MOST_SHOWN = 200;
+export const MOST_SHOWN = 200;
 /** Side of the square that a page is drawn into, px of the page's layout. */
 const SIDE = 160;
 /** While a password is typed, ms. */
 const PAUSE = 400;
 
 type Trouble = Refused | 'failed';
+/** Or the name of one of several files that is not shown. */
+type Opened = Pages | Trouble | { readonly notShown: string };
 const SENTENCES: Readonly<Record<Trouble, Key>> = {
   locked: 'pagesLocked',
   wrongPassword: 'pagesWrongPassword',
@@ -25,17 +28,35 @@ const SENTENCES: Readonly<Record<Trouble, Key>> = {
 export const isPdf = ({ name, type }: File): boolean => type === 'application/pdf' || /\.pdf$/i.test(name);
 
 /** Made once for each file. @param required whether some page has to be chosen: else none means all */
-export function PagePicker({ file, values, required }: { file: File; values: Values; required: boolean }) {
-  const opened = useSignal<Pages | Trouble | undefined>(undefined);
+export const PagePicker = ({ file, values, required }: { file: File; values: Values; required: boolean }) => (
+  <OpenedPdf files={[file]} values={values}>
+    {(pages) => <Thumbnails pages={pages} values={values} required={required} />}
+  </OpenedPdf>
+);
+
+interface OpenedGiven {
+  /** Several are shown as one. */
+  readonly files: readonly File[];
+  readonly values: Values;
+  readonly children: (pages: Pages) => ComponentChildren;
+}
+/** A PDF, with the password that is typed below; or a sentence that says why it is not shown. */
+export function OpenedPdf({ files, values, children }: OpenedGiven) {
+  const opened = useSignal<Opened | undefined>(undefined);
   const { password } = values.value;
   useEffect(() => {
     // Once it is open, its password does not matter.
     if (typeof opened.value === 'object') return undefined;
     let isStale = false;
     const open = async () => {
-      const pages = await import('../work/pdf.ts').then(({ openPdf }) => openPdf(file, password)).catch(() => 'failed' as const);
+      const [only, ...others] = files;
+      const pages = await import('../work/pdf.ts')
+        .then(async ({ openPdf, openPdfs }): Promise<Opened> => {
+          return only !== undefined && others.length === 0 ? openPdf(only, password) : openPdfs(files);
+        })
+        .catch(() => 'failed' as const);
       if (!isStale) opened.value = pages;
-      else if (typeof pages === 'object') pages.close();
+      else closeIfOpen(pages);
     };
     const timer = setTimeout(() => void open(), opened.value === undefined ? 0 : PAUSE);
     return () => {
@@ -43,13 +64,7 @@ export function PagePicker({ file, values, required }: { file: File; values: Val
       clearTimeout(timer);
     };
   }, [password]);
-  useEffect(
-    () => () => {
-      const pages = opened.value;
-      if (typeof pages === 'object') pages.close();
-    },
-    [],
-  );
+  useEffect(() => () => closeIfOpen(opened.value), []);
   const state = opened.value;
   return (
     <fieldset class="pages">
@@ -60,9 +75,18 @@ export function PagePicker({ file, values, required }: { file: File; values: Val
           {t(SENTENCES[state])}
         </p>
       )}
-      {typeof state === 'object' && <Thumbnails pages={state} values={values} required={required} />}
+      {typeof state === 'object' && 'notShown' in state && (
+        <p role="status" class="notice">
+          {t('joinedNotShown', { name: state.notShown })}
+        </p>
+      )}
+      {typeof state === 'object' && !('notShown' in state) && children(state)}
     </fieldset>
   );
+}
+
+function closeIfOpen(opened: Opened | undefined): void {
+  if (typeof opened === 'object' && !('notShown' in opened)) opened.close();
 }
 
 function Thumbnails({ pages, values, required }: { pages: Pages; values: Values; required: boolean }) {
@@ -144,7 +168,7 @@ function Thumbnails({ pages, values, required }: { pages: Pages; values: Values;
 }
 
 /** A page, drawn when it comes into view. */
-function Sheet({ pages, page }: { pages: Pages; page: number }) {
+export function Sheet({ pages, page }: { pages: Pages; page: number }) {
   const sheet = useRef<HTMLSpanElement>(null);
   const failed = useSignal(false);
   useEffect(() => {

@@ -1,9 +1,12 @@
 /** Shows a result where a browser can, and never as a page: HTML is text here, SVG a picture, and neither runs anything. */
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { t } from '../words/words.ts';
 import type { Job } from '../work/follow.ts';
 import { outputOf } from '../work/result.ts';
+import { ComparedFrames, ComparedPages, ComparedPictures } from './compare.tsx';
+import { isPdf } from './pages.tsx';
 
 /** Size of a text, bytes. */
 const MOST_TEXT = 64 * 1024;
@@ -13,7 +16,7 @@ const PICTURES = /^image\/(png|jpeg|webp|gif|avif|bmp|svg\+xml|x-icon|vnd\.micro
 const TEXTS = /^text\/|^application\/(json|xml|x-tex|x-ipynb\+json)|\+xml$|^message\//;
 
 export type Kind = 'image' | 'audio' | 'video' | 'pdf' | 'text';
-export function kindOf({ text, output }: Job): Kind | undefined {
+export function previewKindOf({ text, output }: Job): Kind | undefined {
   if (text !== undefined) return 'text';
   const type = output?.content_type.split(';')[0]?.trim() ?? '';
   if (PICTURES.test(type)) return 'image';
@@ -33,32 +36,6 @@ function useObjectUrl(file: Blob | undefined): string | undefined {
     return () => URL.revokeObjectURL(made);
   }, [file]);
   return url.value;
-}
-
-/** The picture before and after, one over the other. */
-function Compared({ before, after, name }: { before: string; after: string; name: string }) {
-  const frame = useRef<HTMLDivElement>(null);
-  return (
-    <div class="compared">
-      <div class="frame" ref={frame}>
-        <img src={after} alt={`${name}: ${t('after')}`} />
-        <img class="over" src={before} alt={`${name}: ${t('before')}`} onError={(event) => event.currentTarget.remove()} />
-      </div>
-      {/* The picture has no direction of reading: before is on its left. */}
-      <label dir="ltr">
-        <span>{t('before')}</span>
-        <input
-          type="range"
-          min="0"
-          max="100"
-          defaultValue="50"
-          aria-label={t('compare')}
-          onInput={(event) => frame.current?.style.setProperty('--shown', `${event.currentTarget.value}%`)}
-        />
-        <span>{t('after')}</span>
-      </label>
-    </div>
-  );
 }
 
 function Text({ job }: { job: Job }) {
@@ -85,7 +62,7 @@ function Text({ job }: { job: Job }) {
   );
 }
 
-function Pdf({ job }: { job: Job }) {
+function Pdf({ job, before }: { job: Job; before: File | undefined }) {
   const blob = useSignal<Blob | undefined>(undefined);
   useEffect(() => {
     const cancel = new AbortController();
@@ -98,22 +75,61 @@ function Pdf({ job }: { job: Job }) {
     return () => cancel.abort();
   }, [job.job_id]);
   const url = useObjectUrl(blob.value);
-  return url === undefined ? null : <iframe src={url} title={job.output?.filename ?? 'PDF'} />;
+  const whole = url === undefined ? null : <iframe src={url} title={job.output?.filename ?? 'PDF'} />;
+  if (before === undefined || !isPdf(before)) return whole;
+  return (
+    <Switched label={t('comparePages')} whole={whole}>
+      <ComparedPages before={before} after={blob.value} />
+    </Switched>
+  );
+}
+
+/** The result alone, or beside its source. */
+function Switched({ label, whole, children }: { label: string; whole: ComponentChildren; children: ComponentChildren }) {
+  const isCompared = useSignal(false);
+  return (
+    <>
+      <button
+        type="button"
+        class="button"
+        aria-pressed={isCompared.value}
+        onClick={() => {
+          isCompared.value = !isCompared.value;
+        }}
+      >
+        {label}
+      </button>
+      {isCompared.value ? children : whole}
+    </>
+  );
+}
+
+function Film({ job, before, name }: { job: Job; before: File | undefined; name: string }) {
+  const source = useObjectUrl(before?.type.startsWith('video/') === true ? before : undefined);
+  const after = outputOf(job.job_id);
+  // biome-ignore lint/a11y/useMediaCaption: the file is the visitor's own
+  const whole = <video controls src={after} aria-label={name} />;
+  if (source === undefined) return whole;
+  return (
+    <Switched label={t('compareFrames')} whole={whole}>
+      <ComparedFrames before={source} after={after} name={name} />
+    </Switched>
+  );
 }
 
 export function Preview({ job, before }: { job: Job; before?: File | undefined }) {
-  const kind = kindOf(job);
+  const kind = previewKindOf(job);
   const name = job.output?.filename ?? '';
   const source = useObjectUrl(kind === 'image' && before !== undefined && PICTURES.test(before.type) ? before : undefined);
   const after = outputOf(job.job_id);
   return (
     <div class={`preview ${kind}`}>
-      {kind === 'image' && (source === undefined ? <img src={after} alt={name} /> : <Compared before={source} after={after} name={name} />)}
+      {kind === 'image' &&
+        (source === undefined ? <img src={after} alt={name} /> : <ComparedPictures before={source} after={after} name={name} />)}
       {/* biome-ignore lint/a11y/useMediaCaption: the file is the visitor's own */}
       {kind === 'audio' && <audio controls src={after} aria-label={name} />}
-      {/* biome-ignore lint/a11y/useMediaCaption: the file is the visitor's own */}
-      {kind === 'video' && <video controls src={after} aria-label={name} />}
-      {kind === 'pdf' && <Pdf job={job} />}
+      {kind === 'video' && <Film job={job} before={before} name={name} />}
+      {kind === 'pdf' && <Pdf job={job} before={before} />}
       {kind === 'text' && <Text job={job} />}
     </div>
   );

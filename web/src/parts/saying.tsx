@@ -25,7 +25,7 @@ const isOneKind = (source: string, result: string): boolean => {
 };
 
 /** `24.2 MB → 99.7 kB (99.6 % smaller)`. @param before bytes; 0 where it is not known */
-export function Sizes({ before, after, comparable }: { before: number; after: number; comparable: boolean }) {
+export function SizeChange({ before, after, comparable }: { before: number; after: number; comparable: boolean }) {
   const share = before === 0 ? 0 : (after - before) / before;
   return (
     <span class="sizes">
@@ -80,7 +80,7 @@ function Done({ task, role }: { task: Task; role: 'status' | undefined }) {
         {output === undefined ? (
           t('done')
         ) : (
-          <Sizes
+          <SizeChange
             before={task.size}
             after={output.size_bytes}
             comparable={piece !== undefined && second === undefined && output.files === 1 && isOneKind(piece.name, nameOf(output))}

@@ -1,10 +1,14 @@
 /** The target of one file. */
+import { useEffect } from 'preact/hooks';
 import { sourceOf, usualTargets } from '../api/catalog.ts';
+import { formatName, loadSearch, saysMore } from '../words/search.ts';
 import { t } from '../words/words.ts';
 import type { Task } from '../work/tasks.ts';
 
 export function TargetOf({ task, name }: { task: Task; name: string }) {
   const source = sourceOf(task.pieces.value[0]?.name ?? '');
+  // The list of all formats says what they are.
+  useEffect(() => void loadSearch(), []);
   if (source === undefined)
     return (
       <input
@@ -24,6 +28,8 @@ export function TargetOf({ task, name }: { task: Task; name: string }) {
   const option = (format: string) => (
     <option key={format} value={format} selected={format === task.target.value}>
       {format.toUpperCase()}
+      {/* What is chosen needs no words. */}
+      {format !== task.target.value && saysMore(format) && ` (${formatName(format)})`}
     </option>
   );
   return (

@@ -1,6 +1,9 @@
 /** Chooses a target: the usual ones at hand, all by search. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { aliasesOf } from '../api/catalog.ts';
+import { wordsIn } from '../words/matching.ts';
+import { formatName, formatsThatFit, loadSearch, saysMore } from '../words/search.ts';
 import { t } from '../words/words.ts';
 
 interface Given {
@@ -15,20 +18,23 @@ export function Targets({ usual, all, chosen, choose }: Given) {
   const text = useSignal('');
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    if (searching.value) field.current?.focus();
+    if (!searching.value) return;
+    field.current?.focus();
+    void loadSearch();
   }, [searching.value]);
-  const chip = (target: string) => (
+  const chip = (target: string, named = false) => (
     <button key={target} type="button" class="chip" aria-pressed={target === chosen} onClick={() => choose(target)}>
       {target.toUpperCase()}
+      {named && saysMore(target) && <span class="called">{formatName(target)}</span>}
     </button>
   );
-  const found = all.filter((target) => target.includes(text.value.trim().toLowerCase().replace(/^\./, '')));
+  const found = formatsThatFit(wordsIn(text.value), all, aliasesOf);
   // One that was searched stays in sight.
   const shown = chosen === undefined || usual.includes(chosen) || !all.includes(chosen) ? usual : [...usual, chosen];
   return (
     <div class="targets" role="group" aria-label={t('allTo')}>
       <div class="chips">
-        {shown.map(chip)}
+        {shown.map((target) => chip(target))}
         <button
           type="button"
           class="chip more"
@@ -55,7 +61,7 @@ export function Targets({ usual, all, chosen, choose }: Given) {
               if (event.key === 'Enter' && found[0] !== undefined) choose(found[0]);
             }}
           />
-          <div class="chips">{found.map(chip)}</div>
+          <div class="chips">{found.map((target) => chip(target, true))}</div>
           {found.length === 0 && <p class="quiet">{t('noFormat')}</p>}
         </div>
       )}

@@ -5,8 +5,8 @@ import { go } from '../route.ts';
 import { t } from '../words/words.ts';
 import { chooseAgain } from '../work/chosen.ts';
 import { list, remove } from '../work/list.ts';
-import { placeOf } from '../work/places.ts';
 import { pieceOf, shownOf, type Task } from '../work/tasks.ts';
+import { choicesOf } from '../work/tool-choices.ts';
 import { isPacking } from './download-all.tsx';
 import { Summary } from './summary.tsx';
 import { type TaskActions, TaskRow } from './task-row.tsx';
@@ -46,7 +46,7 @@ function again(tasks: readonly Task[], files: readonly File[] = []): void {
   if (first === undefined) return;
   if (first.tool === undefined) chooseAgain(tasks, files);
   else {
-    const place = placeOf(first.tool);
+    const place = choicesOf(first.tool);
     place.pieces.value = files.length > 0 ? files.map(pieceOf) : tasks.flatMap(shownOf);
     if (files.length === 0) place.values.value = first.options;
   }

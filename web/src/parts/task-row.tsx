@@ -8,7 +8,8 @@ import { outputOf } from '../work/result.ts';
 import { canStart, isActive, isHopeless, type State, shareOf, shownOf, stop, type Task } from '../work/tasks.ts';
 import { sentenceOf, wantsPassword } from './failure.ts';
 import { Icon, iconOf } from './icon.tsx';
-import { kindOf, Preview } from './preview.tsx';
+import { Preview, previewKindOf } from './preview.tsx';
+import { Receipt } from './receipt.tsx';
 import { Saying } from './saying.tsx';
 import { TargetOf } from './target-of.tsx';
 import { Warnings } from './warnings.tsx';
@@ -61,7 +62,7 @@ export function TaskRow({ task, actions, aloud, expiry }: Given) {
             {t(isRefusedMask ? 'paintAgain' : 'retry')}
           </button>
         )}
-        {state.at === 'done' && kindOf(state.job) !== undefined && (
+        {state.at === 'done' && previewKindOf(state.job) !== undefined && (
           <button
             type="button"
             class="button"
@@ -104,6 +105,7 @@ export function TaskRow({ task, actions, aloud, expiry }: Given) {
       {isActive(task) && state.at !== 'queued' && <Bar state={state} name={name} />}
       {state.at === 'failed' && <Failed task={task} start={() => actions.start(task)} />}
       {state.at === 'done' && <Warnings warnings={state.job.warnings} />}
+      {state.at === 'done' && <Receipt job={state.job} />}
       {state.at === 'done' && shown.value && <Preview job={state.job} before={pieces.length === 1 ? first?.file : undefined} />}
     </li>
   );

@@ -29,10 +29,33 @@ export const texts: CatalogTexts = {
     'Constant rate factor: lower is better. Default: copied where possible, or 23.':
       'Gleichbleibende Qualität: weniger ist besser. Ohne Angabe wird das Bild unverändert übernommen, wo das geht, sonst gilt 23.',
     'Frame rate. Default: the source’s.': 'Ohne Angabe die der Quelle.',
+    'Makes whole frames of interlaced ones: auto where they are encoded and said to be interlaced, on for all.':
+      'Macht aus Halbbildern ganze Bilder: automatisch, wo neu kodiert wird und die Bilder als Halbbilder gekennzeichnet sind, an: alle.',
+    'Loudness of the whole by EBU R 128, measured first: -23 for broadcasts, -14 to -16 for streams. Default: as loud as the source.':
+      'Lautheit des Ganzen nach EBU R 128, erst gemessen: -23 für Rundfunk, -14 bis -16 für Streaming; ohne Angabe so laut wie die Quelle.',
+    'Highest true peak before encoding: what is louder is limited.':
+      'Höchste wahre Spitze vor dem Kodieren: Was lauter ist, wird begrenzt.',
+    'The audio track that is kept, from 1 on. Default: all that the target has room for.':
+      'Die Tonspur, die bleibt, gezählt ab 1; ohne Angabe alle, für die das Ziel Platz hat.',
+    'The subtitle track that is drawn into the picture, from 1 on. Default: none is.':
+      'Die Untertitelspur, die ins Bild gezeichnet wird, gezählt ab 1; ohne Angabe keine.',
+    'How another shape fits a width and a height: fill stretches it, cover cuts off the rest, contain keeps all and adds bars.':
+      'Wie eine andere Form in Breite und Höhe passt: strecken, füllen und den Rest abschneiden, oder ganz mit Balken.',
+    'Curve from HDR to ordinary screens: auto where the target cannot say that it is HDR, off leaves the values.':
+      'Kurve von HDR zu gewöhnlichen Bildschirmen: automatisch, wo das Ziel nicht sagen kann, dass es HDR ist; aus lässt die Werte, wie sie sind.',
     'Start of the part to keep. Where a video becomes a picture: the time of its frame.':
       'Beginn des Teils, der bleibt; wird aus einem Video ein Bild, dessen Zeitpunkt.',
     'End of the part to keep. Default: the end.': 'Ende des Teils, der bleibt; ohne Angabe das Ende der Aufnahme.',
-    'Audio track, from 1 on.': 'Welche Spur, gezählt ab 1.',
+    'Audio track, from 1 on; audio_track says the same.': 'Welche Spur, gezählt ab 1; wie audio_track.',
+    'The sheet to convert: its number or its name. Default: all.':
+      'Das Blatt, das umgewandelt wird: seine Nummer oder sein Name; ohne Angabe alle.',
+    'How a sheet is printed: as_set in it, as wide as a page, or whole on one page.':
+      'Wie ein Blatt gedruckt wird: wie darin eingestellt, so breit wie eine Seite, oder ganz auf einer Seite.',
+    'Whether comments are annotations of the PDF, or left out.': 'Ob Kommentare Anmerkungen des PDFs werden oder wegbleiben.',
+    'What becomes of tracked changes: as_set in the document, all accepted, or all rejected.':
+      'Was aus nachverfolgten Änderungen wird: wie im Dokument eingestellt, alle angenommen oder alle abgelehnt.',
+    'Prints hidden slides, too.': 'Druckt auch ausgeblendete Folien.',
+    'Adds a page for each slide with its notes.': 'Fügt für jede Folie eine Seite mit ihren Notizen hinzu.',
     'Resolution at which pages are rendered, dots per inch.': 'Punkte je Zoll, mit denen Seiten zu Bildern werden.',
     'Colour that replaces transparency.': 'Ersetzt durchsichtige Stellen.',
     'Removes EXIF, titles, dates and places.': 'Entfernt EXIF, Titel, Daten und Orte.',
@@ -40,6 +63,10 @@ export const texts: CatalogTexts = {
     'Pages to convert.': 'Welche umgewandelt werden.',
     'Whether 007 or 1,234.50 is read as text or as a number.': 'Ob Werte wie 007 oder 1,234.50 als Text oder als Zahlen gelesen werden.',
     'Encoding of a text, in place of the declared or recognised one.': 'Gilt anstelle der angegebenen oder erkannten Kodierung.',
+    'Adds pieces for retrieval, cut at headings, with the headings above each; of at most so many tokens, by estimate.':
+      'Fügt Stücke für die Suche hinzu, an Überschriften geschnitten, mit den Überschriften darüber; jedes hat höchstens etwa so viele Tokens.',
+    'How much of the end of a piece the next one under the same heading begins with.':
+      'Wie viel vom Ende eines Stücks das nächste unter derselben Überschrift wiederholt.',
     'Languages of the text that is recognised.': 'Sprachen des Textes, der erkannt werden soll.',
     'exact re-encodes and cuts to the sample; fast copies, and cuts at the nearest packet.':
       'Genau: kodiert neu und schneidet auf den Abtastwert genau. Schnell: kopiert und schneidet am nächsten Paket.',
@@ -61,6 +88,9 @@ export const texts: CatalogTexts = {
     'Colour of the background.': 'Farbe des Hintergrunds.',
     'Whether the result is a print of 6 × 4 inches (10 × 15 cm) with as many photos as fit.':
       'Setzt so viele Fotos, wie passen, auf einen Abzug von 10 × 15 cm.',
+    'The pages of the result, in their order.': 'Die Seiten des Ergebnisses in ihrer Reihenfolge.',
+    'The pages of the result, in their order, counted through all files; unset: all of them.':
+      'Die Seiten des Ergebnisses in ihrer Reihenfolge, durch alle Dateien gezählt; ohne Angabe alle.',
     'Which pages to remove.': 'Welche entfernt werden.',
     'Password that the PDF will need to be opened.': 'Mit ihm wird das PDF künftig geöffnet.',
     'Left edge of the rectangle: what it covers is removed, where no mask is sent.':
@@ -74,12 +104,19 @@ export const texts: CatalogTexts = {
     'Spoken language (ISO 639-1); auto detects it from the first words.':
       'Die gesprochene Sprache; automatisch: Sie wird an den ersten Worten erkannt.',
     'Password that the PDF has.': 'Bisheriges Passwort des PDFs.',
-    'What finds the subject: u2net, which is used where it is installed, u2netp, which takes half the time, or classical, which needs a plain background.':
-      'Was das Motiv findet: u2net, das verwendet wird, wo es installiert ist, u2netp, das halb so lange braucht, oder classical, das einen einfarbigen Hintergrund braucht.',
-    'What listens: whisper-base, which is used where it is installed, or pocketsphinx, which knows English only and mistakes three words in ten.':
-      'Was zuhört: whisper-base, das verwendet wird, wo es installiert ist, oder pocketsphinx, das nur Englisch kann und drei von zehn Wörtern falsch versteht.',
-    'What takes the noise away: classical, unless another is named; realesrgan-x4plus draws the photo again, sharper than it was, and takes minutes.':
-      'Was das Rauschen entfernt: classical, wenn nichts anderes angegeben ist; realesrgan-x4plus zeichnet das Foto neu, schärfer als es war, und braucht Minuten.',
+    'What finds the subject: the first of isnet-general-use, u2net and u2netp that is installed, of which each takes half the time of the one before, or classical, which needs a plain background.':
+      'Was das Motiv findet: das erste von isnet-general-use, u2net und u2netp, das installiert ist, von denen jedes halb so lange braucht wie das vorige, oder classical, das einen einfarbigen Hintergrund braucht.',
+    'What listens: the first of whisper-large-v3-turbo, whisper-small and whisper-base that is installed and fast enough for the recording, or pocketsphinx, which knows English only and mistakes three words in ten.':
+      'Was zuhört: das erste von whisper-large-v3-turbo, whisper-small und whisper-base, das installiert und für die Aufnahme schnell genug ist, oder pocketsphinx, das nur Englisch kann und drei von zehn Wörtern falsch versteht.',
+    'What fills the place: lama or migan, the first of them that is installed, draw what could have been there; classical repeats what is around it.':
+      'Was die Stelle füllt: lama oder migan, das erste, das installiert ist, zeichnen, was dort gewesen sein könnte; classical wiederholt, was ringsum ist.',
+    'What reads: tesseract, or ppocr-v4, which is used for Chinese where it is installed, and loses blanks between words.':
+      'Was liest: tesseract, oder ppocr-v4, das für Chinesisch verwendet wird, wo es installiert ist, und Leerzeichen zwischen Wörtern verliert.',
+    'What tells the colours: ddcolor-tiny.': 'Was die Farben bestimmt: ddcolor-tiny.',
+    'What separates: spleeter-2stems, which is used where it is installed, knows voices; classical takes what is in the middle of both channels for them.':
+      'Was trennt: spleeter-2stems, das verwendet wird, wo es installiert ist, kennt Stimmen; classical hält dafür, was in der Mitte beider Kanäle ist.',
+    'What takes the noise away: classical, unless another is named; scunet-psnr tells it from details better, and takes a minute; realesrgan-x4plus draws the photo again, sharper than it was, and takes minutes.':
+      'Was das Rauschen entfernt: classical, wenn nichts anderes angegeben ist; scunet-psnr unterscheidet es besser von Einzelheiten und braucht eine Minute; realesrgan-x4plus zeichnet das Foto neu, schärfer als es war, und braucht Minuten.',
     'Factor.': 'Um wie viel das Bild größer wird.',
     'Format of both results; flac and wav for at most half an hour.':
       'Format beider Ergebnisse; flac und wav für höchstens eine halbe Stunde.',
@@ -103,19 +140,27 @@ export const texts: CatalogTexts = {
     '1 to 127 bytes of UTF-8 in one line': '1 bis 127 Byte UTF-8 in einer Zeile',
     'pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters':
       'Seiten ab 1, wie 1 oder 2-5,8 oder all für alle; höchstens 500 Zeichen',
+    'existing pages in the order of the result, as in 3,1,5-8; at most 8000 characters':
+      'Vorhandene Seiten in der Reihenfolge des Ergebnisses, etwa 3,1,5-8; höchstens 8000 Zeichen',
     'existing pages to remove, as in 1,3,5-8, but not all of them; at most 500 characters':
       'Seiten ab 1, wie 1,3,5-8: solche, die es gibt, und nicht alle; höchstens 500 Zeichen',
+    '-36 to -5 LUFS': 'Zahl von -36 bis -5 (LUFS)',
+    '64 to 8192 tokens': 'Zahl von 64 bis 8192 (Tokens)',
+    '0 to 4096 tokens, at most half of chunks': 'Zahl von 0 bis 4096 (Tokens), höchstens die Hälfte eines Stücks',
+    '-9 to 0 dBTP': 'Zahl von -9 bis 0 (dBTP)',
+    'a number from 1 on, or a name of at most 100 characters': 'eine Nummer ab 1, oder ein Name mit höchstens 100 Zeichen',
     'a name in the Encoding Standard, as in windows-1251 or shift_jis':
       'ein Name aus dem Encoding Standard, wie windows-1251 oder shift_jis',
-    'up to three joined by +, as in deu+fra, of eng, deu, fra, spa, ita, por, nld, pol, rus, ukr, tur, ara, hin, jpn, kor, chi_sim, chi_tra':
-      'bis zu drei, verbunden mit +, wie deu+fra, aus eng, deu, fra, spa, ita, por, nld, pol, rus, ukr, tur, ara, hin, jpn, kor, chi_sim, chi_tra',
+    'auto, or up to three joined by +, as in deu+fra, of eng, deu, fra, spa, ita, por, nld, pol, rus, ukr, tur, ara, hin, jpn, kor, chi_sim, chi_tra':
+      'automatisch (auto) oder bis zu drei, verbunden mit +, wie deu+fra, aus eng, deu, fra, spa, ita, por, nld, pol, rus, ukr, tur, ara, hin, jpn, kor, chi_sim, chi_tra',
     '0 to 100: to 25 for the screen, to 50 as an e-book, to 75 for a printer, above for prepress':
       '0 bis 100: bis 25 für den Bildschirm, bis 50 wie ein E-Book, bis 75 für einen Drucker, darüber für die Druckvorstufe',
     '100 to 50000 kbit/s of picture and sound together': '100 bis 50000 kbit/s für Bild und Ton zusammen',
     '1 to 50 % of the shorter side': '1 bis 50 % der kürzeren Seite',
     '1 to 200 characters': '1 bis 200 Zeichen',
     '2, 3 or 4': '2, 3 oder 4',
-    'u2net, u2netp or classical, as far as they are installed': 'u2net, u2netp oder classical, soweit sie installiert sind',
+    'isnet-general-use, u2net, u2netp or classical, as far as they are installed':
+      'isnet-general-use, u2net, u2netp oder classical, soweit sie installiert sind',
     'an installed model, or classical': 'der Name eines installierten Modells, oder classical für keines',
   },
   values: {
@@ -127,6 +172,8 @@ export const texts: CatalogTexts = {
     '2b': 'PDF/A-2b',
     as_written: 'wie geschrieben',
     auto: 'automatisch',
+    on: 'an',
+    off: 'aus',
     exact: 'genau',
     fast: 'schnell',
     balanced: 'ausgewogen',
@@ -134,6 +181,14 @@ export const texts: CatalogTexts = {
     small: 'klein',
     medium: 'mittel',
     high: 'hoch',
+    fill: 'strecken',
+    as_set: 'wie eingestellt',
+    annotations: 'Anmerkungen',
+    none: 'keine',
+    accept: 'annehmen',
+    reject: 'ablehnen',
+    width: 'Seitenbreite',
+    page: 'eine Seite',
     cover: 'füllen',
     contain: 'ganz',
     'top-left': 'oben links',
@@ -145,6 +200,11 @@ export const texts: CatalogTexts = {
     'bottom-left': 'unten links',
     bottom: 'unten',
     'bottom-right': 'unten rechts',
+    tesseract: 'Tesseract',
+    'ppocr-v4': 'PP-OCRv4',
+    hable: 'Hable',
+    mobius: 'Möbius',
+    reinhard: 'Reinhard',
     all: 'alle',
   },
   warnings: {
@@ -168,15 +228,21 @@ export const texts: CatalogTexts = {
     lossy: 'Bei der Umwandlung aus {1} geht Folgendes verloren: {2}.',
     low_confidence: 'Das Ergebnis ist unsicher: Sehen Sie es sich genau an.',
     low_resolution: 'Der Kopf ist auf dem Foto klein: Er wurde {1}-fach vergrößert.',
-    names_changed: 'Einige Namen stehen unter Windows für Geräte: Sie beginnen im Ergebnis mit „_“.',
+    names_alike: 'Einige Namen unterscheiden sich nur durch Großbuchstaben: Manche Systeme behalten davon je einen.',
+    names_changed: 'Einige Namen führen irre oder sind nicht auf jedem System möglich: Sie wurden im Ergebnis geändert.',
+    names_collide: 'Einige Dateien oder Ordner hießen wie andere: Sie tragen im Ergebnis eine Nummer.',
     names_guessed: 'Die Kodierung einiger Namen ist nicht bekannt; sie wurden als Codepage 437 gelesen.',
     little_speech: 'In der Aufnahme wurde kaum Sprache gefunden. Für Musik und andere Klänge passt das Modell „classical“.',
+    loudness_missed: 'Diese Lautheit ließ sich nicht erreichen: Der Ton ist zu still oder zu kurz, oder seine Spitzen wären zu hoch.',
     main_picture_only: 'Die Datei enthält {1} Bilder: Das Ergebnis ist das Hauptbild.',
     no_speech: 'In der Aufnahme wurde keine Sprache gefunden.',
     rough_transcript:
       'Ohne ein Modell für gute Abschriften geschrieben: Etwa drei von zehn Wörtern sind falsch, und nur Englisch wird verstanden.',
     no_subject: 'Auf dem Bild hebt sich nichts vom Hintergrund ab: Sehen Sie sich das Ergebnis an.',
-    not_colourised: 'Das Foto wurde nicht koloriert: Das Modell dafür ist nicht installiert.',
+    model_used: 'Die Zeilen wurden von ppocr-v4 gelesen.',
+    reading_order: 'Eine Seite hat sehr viele Wörter: Der Text steht in der Reihenfolge der Datei, nicht in der, in der man liest.',
+    recoloured: 'Das Foto hatte Farben: Sie wurden durch die ersetzt, die das Modell gefunden hat.',
+    not_colourised: 'Das Foto wurde nicht koloriert: Das kann „Foto einfärben“.',
     not_loaded:
       'Was die Seite von anderswo lädt, und ihre Skripte, fehlen im Ergebnis. Fügen Sie es als data:-URIs in die Datei ein, oder drucken Sie eine Seite aus dem Web mit „Webseite zu PDF“.',
     not_locked: 'Das PDF hat kein Passwort: Es blieb unverändert.',
@@ -189,6 +255,8 @@ export const texts: CatalogTexts = {
     pages_beyond_end: 'Das Dokument hat {1} Seiten; spätere gibt es nicht.',
     streams_dropped: 'Das Ergebnis enthält nicht alle Spuren der Quelle.',
     text_cut: 'Der Text ist zu lang: Hier steht nur sein Anfang.',
+    slides_hidden: 'Ausgeblendete Folien fehlen im Ergebnis; es gibt eine Einstellung, die sie druckt.',
+    notes_dropped: 'Die Notizen der Folien fehlen im Ergebnis; es gibt eine Einstellung, die sie druckt.',
     zip_of_pages: 'Eine {1}-Datei fasst nur eine Seite: Die {2} Teile sind in einem ZIP.',
   },
   failures: {
@@ -219,6 +287,7 @@ export const texts: CatalogTexts = {
     invalid_format: 'Diese Datei kann nicht in das Zielformat umgewandelt werden.',
     invalid_option: 'Eine Option passt nicht zu dieser Datei, etwa eine Seite, die es nicht gibt.',
     url_refused: 'Die Datei konnte von ihrer Adresse nicht geholt werden.',
+    property_lost: 'Im Ergebnis fehlt, was in der Quelle steht und hier erhalten bleibt: Es wird nicht ausgeliefert.',
     output_invalid: 'Das Programm hat kein brauchbares Ergebnis geliefert.',
     page_unreachable:
       'Die Seite konnte nicht geladen werden: Ihr Server ist nicht erreichbar, meldet einen Fehler oder hat keine öffentliche Adresse.',
@@ -294,6 +363,7 @@ export const texts: CatalogTexts = {
     'text that was recognised': 'erkannter Text',
     text: 'Text',
     'texture coordinates': 'Texturkoordinaten',
+    'the gain map for HDR displays': 'die Zusatzhelligkeit für HDR-Bildschirme',
     'the flow of the text (it stays in frames where the page had it)':
       'der Fluss des Textes (er bleibt in Rahmen, wo er auf der Seite stand)',
     'the tree of nodes': 'der Baum der Knoten',
@@ -307,6 +377,21 @@ export const texts: CatalogTexts = {
     'when each line ends': 'wann jede Zeile endet',
   },
   remarks: {
+    'A number is larger than any that programs read, and is kept as text: {1}.':
+      'Eine Zahl ist größer als jede, die Programme lesen, und bleibt als Text erhalten: {1}.',
+    'Drawings in SVG are pictures of pixels in the result: {1}.': 'Zeichnungen in SVG sind im Ergebnis Bilder aus Pixeln: {1}.',
+    'Drawings in SVG that could not be drawn are left out: {1}.':
+      'Zeichnungen in SVG, die sich nicht zeichnen ließen, werden weggelassen: {1}.',
+    'Charts of the document are left out: {1}.': 'Diagramme des Dokuments werden weggelassen: {1}.',
+    'Comments of the document are left out: {1}.': 'Kommentare des Dokuments werden weggelassen: {1}.',
+    'JSON has no NaN and no infinities: read as null.': 'JSON kennt weder NaN noch Unendlich: als null gelesen.',
+    'JSON has no infinities and no "not a number": they are null.': 'JSON kennt weder Unendlich noch „keine Zahl“: Sie sind null.',
+    'Text that the document hides is left out, as in print.': 'Text, den das Dokument verbirgt, wird weggelassen, wie im Druck.',
+    'The e-mail does not name the encoding of its text: it was read as {1}.':
+      'Die E-Mail nennt die Kodierung ihres Textes nicht: Er wurde als {1} gelesen.',
+    'The file is JSON Lines, and was read as the list of its values.': 'Die Datei ist JSON Lines und wurde als Liste ihrer Werte gelesen.',
+    'The rows are those of the only list. The values beside it are left out: {1}.':
+      'Die Zeilen sind die der einzigen Liste. Die Werte daneben werden weggelassen: {1}.',
     'The {1} channels of the recording were mixed to {2}.': 'Die {1} Kanäle der Aufnahme wurden auf {2} gemischt.',
     'Some layers change those below them in ways that are not converted: they cover them instead.':
       'Einige Ebenen verändern die darunter auf eine Weise, die nicht umgewandelt wird: Sie verdecken sie stattdessen.',
@@ -321,6 +406,8 @@ export const texts: CatalogTexts = {
     'Parts of the file that have no end may lack something: {1}.': 'Teile der Datei ohne Ende sind vielleicht unvollständig: {1}.',
     'Photos are not included in the result: {1}.': 'Fotos fehlen im Ergebnis: {1}.',
     'Pictures beyond {1} MiB in all are left out: {2}.': 'Bilder jenseits von zusammen {1} MiB fehlen im Ergebnis: {2}.',
+    'A sheet may have more links and notes of cells: {1},{2} of each are kept, links from the first {3},{4} texts.':
+      'Ein Blatt kann mehr Links und Notizen in Zellen haben: Von beiden bleiben je {1}.{2}, Links aus den ersten {3}.{4} Texten.',
     'Pictures that are missing, or are not PNG, JPEG or GIF, are left out: {1}.':
       'Bilder, die nicht vorliegen oder nicht PNG, JPEG oder GIF sind, fehlen im Ergebnis: {1}.',
     'Rows that are marked as deleted are not part of the result: {1}.': 'Zeilen, die als gelöscht markiert sind, fehlen im Ergebnis: {1}.',

@@ -29,10 +29,32 @@ export const texts: CatalogTexts = {
     'Constant rate factor: lower is better. Default: copied where possible, or 23.':
       'Calidad constante: menos es mejor. Si no se indica, el vídeo se copia cuando es posible; si no, se usa 23.',
     'Frame rate. Default: the source’s.': 'Si no se indica, la del original.',
+    'Makes whole frames of interlaced ones: auto where they are encoded and said to be interlaced, on for all.':
+      'Hace fotogramas enteros de los entrelazados: automático, donde se recodifica y los fotogramas lo indican; sí: todos.',
+    'Loudness of the whole by EBU R 128, measured first: -23 for broadcasts, -14 to -16 for streams. Default: as loud as the source.':
+      'Sonoridad del conjunto según EBU R 128, medida antes: -23 para radiodifusión, -14 a -16 para streaming; si no se indica, como el original.',
+    'Highest true peak before encoding: what is louder is limited.': 'Pico real máximo antes de codificar: lo que lo supera se limita.',
+    'The audio track that is kept, from 1 on. Default: all that the target has room for.':
+      'La pista de audio que se conserva, contando desde 1; si no se indica, todas las que caben en el formato de destino.',
+    'The subtitle track that is drawn into the picture, from 1 on. Default: none is.':
+      'La pista de subtítulos que se dibuja en la imagen, contando desde 1; si no se indica, ninguna.',
+    'How another shape fits a width and a height: fill stretches it, cover cuts off the rest, contain keeps all and adds bars.':
+      'Cómo cabe otra forma en un ancho y un alto: estirar, llenar y cortar el resto, o entera con bandas.',
+    'Curve from HDR to ordinary screens: auto where the target cannot say that it is HDR, off leaves the values.':
+      'Curva de HDR a pantallas corrientes: automático, donde el formato de destino no puede indicar que es HDR; no: deja los valores.',
     'Start of the part to keep. Where a video becomes a picture: the time of its frame.':
       'Dónde empieza la parte que se conserva; si un vídeo se convierte en imagen, el fotograma.',
     'End of the part to keep. Default: the end.': 'Dónde termina la parte que se conserva; si no se indica, al final de la grabación.',
-    'Audio track, from 1 on.': 'Qué pista, contando desde 1.',
+    'Audio track, from 1 on; audio_track says the same.': 'Qué pista, contando desde 1; como audio_track.',
+    'The sheet to convert: its number or its name. Default: all.':
+      'La hoja que se convierte: su número o su nombre; si no se indica, todas.',
+    'How a sheet is printed: as_set in it, as wide as a page, or whole on one page.':
+      'Cómo se imprime una hoja: como está configurada, tan ancha como una página, o entera en una página.',
+    'Whether comments are annotations of the PDF, or left out.': 'Si los comentarios son anotaciones del PDF o se omiten.',
+    'What becomes of tracked changes: as_set in the document, all accepted, or all rejected.':
+      'Qué ocurre con los cambios registrados: como en el documento, todos aceptados o todos rechazados.',
+    'Prints hidden slides, too.': 'Imprime también las diapositivas ocultas.',
+    'Adds a page for each slide with its notes.': 'Añade una página por diapositiva con sus notas.',
     'Resolution at which pages are rendered, dots per inch.': 'Puntos por pulgada con que las páginas pasan a imagen.',
     'Colour that replaces transparency.': 'Sustituye a la transparencia.',
     'Removes EXIF, titles, dates and places.': 'Quita EXIF, títulos, fechas y lugares.',
@@ -40,6 +62,10 @@ export const texts: CatalogTexts = {
     'Pages to convert.': 'Cuáles se convierten.',
     'Whether 007 or 1,234.50 is read as text or as a number.': 'Si valores como 007 o 1,234.50 se leen como texto o como números.',
     'Encoding of a text, in place of the declared or recognised one.': 'Se usa en lugar de la declarada o reconocida.',
+    'Adds pieces for retrieval, cut at headings, with the headings above each; of at most so many tokens, by estimate.':
+      'Añade fragmentos para buscar, cortados en los títulos, con los títulos que tienen encima; cada uno tiene como mucho unos tantos tokens.',
+    'How much of the end of a piece the next one under the same heading begins with.':
+      'Cuánto del final de un fragmento repite el siguiente bajo el mismo título.',
     'Languages of the text that is recognised.': 'En qué idiomas está el texto que se reconoce.',
     'exact re-encodes and cuts to the sample; fast copies, and cuts at the nearest packet.':
       'Exacto: vuelve a codificar y corta con precisión de muestra. Rápido: copia y corta en el paquete más próximo.',
@@ -61,6 +87,9 @@ export const texts: CatalogTexts = {
     'Colour of the background.': 'Color del fondo.',
     'Whether the result is a print of 6 × 4 inches (10 × 15 cm) with as many photos as fit.':
       'Pone tantas fotos como caben en una copia de 10 × 15 cm.',
+    'The pages of the result, in their order.': 'Las páginas del resultado, en su orden.',
+    'The pages of the result, in their order, counted through all files; unset: all of them.':
+      'Las páginas del resultado, en su orden, contadas a través de todos los archivos; sin indicar, todas.',
     'Which pages to remove.': 'Cuáles se quitan.',
     'Password that the PDF will need to be opened.': 'Con ella se abrirá el PDF en adelante.',
     'Left edge of the rectangle: what it covers is removed, where no mask is sent.':
@@ -74,12 +103,19 @@ export const texts: CatalogTexts = {
     'Spoken language (ISO 639-1); auto detects it from the first words.':
       'El idioma que se habla; automático: se detecta por las primeras palabras.',
     'Password that the PDF has.': 'La contraseña que tiene el PDF.',
-    'What finds the subject: u2net, which is used where it is installed, u2netp, which takes half the time, or classical, which needs a plain background.':
-      'Qué encuentra el motivo: u2net, que se usa donde está instalado, u2netp, que tarda la mitad, o classical, que necesita un fondo liso.',
-    'What listens: whisper-base, which is used where it is installed, or pocketsphinx, which knows English only and mistakes three words in ten.':
-      'Qué escucha: whisper-base, que se usa donde está instalado, o pocketsphinx, que solo sabe inglés y confunde tres de cada diez palabras.',
-    'What takes the noise away: classical, unless another is named; realesrgan-x4plus draws the photo again, sharper than it was, and takes minutes.':
-      'Qué quita el ruido: classical, si no se indica otra cosa; realesrgan-x4plus vuelve a dibujar la foto, más nítida de lo que era, y tarda minutos.',
+    'What finds the subject: the first of isnet-general-use, u2net and u2netp that is installed, of which each takes half the time of the one before, or classical, which needs a plain background.':
+      'Qué encuentra el motivo: el primero de isnet-general-use, u2net y u2netp que esté instalado, cada uno el doble de rápido que el anterior, o classical, que necesita un fondo liso.',
+    'What listens: the first of whisper-large-v3-turbo, whisper-small and whisper-base that is installed and fast enough for the recording, or pocketsphinx, which knows English only and mistakes three words in ten.':
+      'Qué escucha: el primero de whisper-large-v3-turbo, whisper-small y whisper-base que esté instalado y sea bastante rápido para la grabación, o pocketsphinx, que solo sabe inglés y confunde tres de cada diez palabras.',
+    'What fills the place: lama or migan, the first of them that is installed, draw what could have been there; classical repeats what is around it.':
+      'Qué rellena el lugar: lama o migan, el primero que esté instalado, dibujan lo que podría haber allí; classical repite lo que hay alrededor.',
+    'What reads: tesseract, or ppocr-v4, which is used for Chinese where it is installed, and loses blanks between words.':
+      'Qué lee: tesseract, o ppocr-v4, que se usa para el chino donde está instalado y pierde los espacios entre palabras.',
+    'What tells the colours: ddcolor-tiny.': 'Qué decide los colores: ddcolor-tiny.',
+    'What separates: spleeter-2stems, which is used where it is installed, knows voices; classical takes what is in the middle of both channels for them.':
+      'Qué separa: spleeter-2stems, que se usa donde está instalado, conoce las voces; classical toma por voz lo que está en el medio de ambos canales.',
+    'What takes the noise away: classical, unless another is named; scunet-psnr tells it from details better, and takes a minute; realesrgan-x4plus draws the photo again, sharper than it was, and takes minutes.':
+      'Qué quita el ruido: classical, si no se indica otra cosa; scunet-psnr lo distingue mejor de los detalles y tarda un minuto; realesrgan-x4plus vuelve a dibujar la foto, más nítida de lo que era, y tarda minutos.',
     'Factor.': 'Cuántas veces se amplía la imagen.',
     'Format of both results; flac and wav for at most half an hour.':
       'Formato de los dos resultados; flac y wav para media hora como máximo.',
@@ -102,18 +138,26 @@ export const texts: CatalogTexts = {
     '1 to 127 bytes of UTF-8 in one line': 'de 1 a 127 bytes de UTF-8 en una línea',
     'pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters':
       'páginas desde la 1, como 1 o 2-5,8 o all para todas; como máximo 500 caracteres',
+    'existing pages in the order of the result, as in 3,1,5-8; at most 8000 characters':
+      'Páginas existentes en el orden del resultado, como 3,1,5-8; como máximo 8000 caracteres',
     'existing pages to remove, as in 1,3,5-8, but not all of them; at most 500 characters':
       'páginas desde la 1, como 1,3,5-8: que existan, y no todas; como máximo 500 caracteres',
+    '-36 to -5 LUFS': 'número de -36 a -5 (LUFS)',
+    '64 to 8192 tokens': 'número de 64 a 8192 (tokens)',
+    '0 to 4096 tokens, at most half of chunks': 'número de 0 a 4096 (tokens), como mucho la mitad de un fragmento',
+    '-9 to 0 dBTP': 'número de -9 a 0 (dBTP)',
+    'a number from 1 on, or a name of at most 100 characters': 'un número desde 1, o un nombre de hasta 100 caracteres',
     'a name in the Encoding Standard, as in windows-1251 or shift_jis': 'un nombre del Encoding Standard, como windows-1251 o shift_jis',
-    'up to three joined by +, as in deu+fra, of eng, deu, fra, spa, ita, por, nld, pol, rus, ukr, tur, ara, hin, jpn, kor, chi_sim, chi_tra':
-      'hasta tres unidos por +, como deu+fra, de eng, deu, fra, spa, ita, por, nld, pol, rus, ukr, tur, ara, hin, jpn, kor, chi_sim, chi_tra',
+    'auto, or up to three joined by +, as in deu+fra, of eng, deu, fra, spa, ita, por, nld, pol, rus, ukr, tur, ara, hin, jpn, kor, chi_sim, chi_tra':
+      'automático (auto) o hasta tres unidos por +, como deu+fra, de eng, deu, fra, spa, ita, por, nld, pol, rus, ukr, tur, ara, hin, jpn, kor, chi_sim, chi_tra',
     '0 to 100: to 25 for the screen, to 50 as an e-book, to 75 for a printer, above for prepress':
       'de 0 a 100: hasta 25 para la pantalla, hasta 50 como un libro electrónico, hasta 75 para una impresora, más para preimpresión',
     '100 to 50000 kbit/s of picture and sound together': 'de 100 a 50000 kbit/s para imagen y sonido juntos',
     '1 to 50 % of the shorter side': 'de 1 a 50 % del lado más corto',
     '1 to 200 characters': 'de 1 a 200 caracteres',
     '2, 3 or 4': '2, 3 o 4',
-    'u2net, u2netp or classical, as far as they are installed': 'u2net, u2netp o classical, si están instalados',
+    'isnet-general-use, u2net, u2netp or classical, as far as they are installed':
+      'isnet-general-use, u2net, u2netp o classical, si están instalados',
     'an installed model, or classical': 'el nombre de un modelo instalado, o classical para ninguno',
   },
   values: {
@@ -125,6 +169,8 @@ export const texts: CatalogTexts = {
     '2b': 'PDF/A-2b',
     as_written: 'como están escritos',
     auto: 'automático',
+    on: 'sí',
+    off: 'no',
     exact: 'exacto',
     fast: 'rápido',
     balanced: 'equilibrado',
@@ -132,6 +178,14 @@ export const texts: CatalogTexts = {
     small: 'pequeño',
     medium: 'medio',
     high: 'alto',
+    fill: 'estirar',
+    as_set: 'como está configurada',
+    annotations: 'anotaciones',
+    none: 'ninguno',
+    accept: 'aceptar',
+    reject: 'rechazar',
+    width: 'ancho de página',
+    page: 'una página',
     cover: 'llenar',
     contain: 'entera',
     'top-left': 'arriba a la izquierda',
@@ -143,6 +197,11 @@ export const texts: CatalogTexts = {
     'bottom-left': 'abajo a la izquierda',
     bottom: 'abajo',
     'bottom-right': 'abajo a la derecha',
+    tesseract: 'Tesseract',
+    'ppocr-v4': 'PP-OCRv4',
+    hable: 'Hable',
+    mobius: 'Möbius',
+    reinhard: 'Reinhard',
     all: 'todas',
   },
   warnings: {
@@ -166,15 +225,21 @@ export const texts: CatalogTexts = {
     lossy: 'Al convertir desde {1} se pierde lo siguiente: {2}.',
     low_confidence: 'El resultado es dudoso: revíselo con atención.',
     low_resolution: 'La cabeza es pequeña en la foto: se ha ampliado {1} veces.',
-    names_changed: 'Algunos nombres son de dispositivos en Windows: en el resultado empiezan por «_».',
+    names_alike: 'Algunos nombres solo se distinguen por las mayúsculas: algunos sistemas conservan uno de cada.',
+    names_changed: 'Algunos nombres confunden o no son posibles en todos los sistemas: se han cambiado en el resultado.',
+    names_collide: 'Algunos archivos o carpetas se llamaban como otros: en el resultado llevan un número.',
     names_guessed: 'No se conoce la codificación de algunos nombres; se han leído como página de códigos 437.',
     little_speech: 'Apenas se ha encontrado voz en la grabación. Para música y otros sonidos sirve el modelo «classical».',
+    loudness_missed: 'No se alcanzó esa sonoridad: el sonido es demasiado débil o corto, o sus picos serían demasiado altos.',
     main_picture_only: 'El archivo contiene {1} imágenes: el resultado es la principal.',
     no_speech: 'No se ha encontrado voz en la grabación.',
     rough_transcript:
       'Escrito sin un modelo para buenas transcripciones: unas tres de cada diez palabras son erróneas, y solo se entiende inglés.',
     no_subject: 'Nada destaca del fondo en la imagen: revise el resultado.',
-    not_colourised: 'La foto no se ha coloreado: el modelo para ello no está instalado.',
+    model_used: 'Las líneas las ha leído ppocr-v4.',
+    reading_order: 'Una página tiene muchísimas palabras: el texto está en el orden del archivo, no en el de lectura.',
+    recoloured: 'La foto tenía colores: se han sustituido por los que encontró el modelo.',
+    not_colourised: 'La foto no se ha coloreado: eso lo hace «Colorear foto».',
     not_loaded:
       'Falta en el resultado lo que la página carga de otros sitios, y sus scripts no se han ejecutado. Inclúyalo en el archivo como URI data:, o imprima una página de la web con «Página web a PDF».',
     not_locked: 'El PDF no tiene contraseña: se devuelve sin cambios.',
@@ -187,6 +252,8 @@ export const texts: CatalogTexts = {
     pages_beyond_end: 'El documento tiene {1} páginas; no hay más.',
     streams_dropped: 'El resultado no contiene todas las pistas del original.',
     text_cut: 'El texto es demasiado largo: aquí está solo su principio.',
+    slides_hidden: 'Faltan diapositivas ocultas en el resultado; hay un ajuste que las imprime.',
+    notes_dropped: 'Faltan las notas de las diapositivas en el resultado; hay un ajuste que las imprime.',
     zip_of_pages: 'Un archivo {1} solo admite una página: las {2} partes están en un ZIP.',
   },
   failures: {
@@ -217,6 +284,7 @@ export const texts: CatalogTexts = {
     invalid_format: 'Este archivo no se puede convertir al formato de destino.',
     invalid_option: 'Una opción no encaja con este archivo, como una página que no tiene.',
     url_refused: 'No se ha podido obtener el archivo de su dirección.',
+    property_lost: 'Al resultado le falta lo que tiene el origen y esta conversión conserva: no se entrega.',
     output_invalid: 'El programa no ha dado un resultado utilizable.',
     page_unreachable: 'No se ha podido cargar la página: su servidor no responde, da un error o no tiene una dirección pública.',
     cancelled: 'El trabajo se ha cancelado.',
@@ -291,6 +359,7 @@ export const texts: CatalogTexts = {
     'text that was recognised': 'el texto reconocido',
     text: 'el texto',
     'texture coordinates': 'las coordenadas de textura',
+    'the gain map for HDR displays': 'el mapa de ganancia para pantallas HDR',
     'the flow of the text (it stays in frames where the page had it)': 'el flujo del texto (queda en marcos, donde estaba en la página)',
     'the tree of nodes': 'el árbol de nodos',
     times: 'los tiempos',
@@ -303,6 +372,20 @@ export const texts: CatalogTexts = {
     'when each line ends': 'cuándo termina cada línea',
   },
   remarks: {
+    'A number is larger than any that programs read, and is kept as text: {1}.':
+      'Un número es mayor que cualquiera que lean los programas y se conserva como texto: {1}.',
+    'Drawings in SVG are pictures of pixels in the result: {1}.': 'Los dibujos en SVG son imágenes de píxeles en el resultado: {1}.',
+    'Drawings in SVG that could not be drawn are left out: {1}.': 'Se omiten los dibujos en SVG que no se han podido dibujar: {1}.',
+    'Charts of the document are left out: {1}.': 'Se omiten los gráficos del documento: {1}.',
+    'Comments of the document are left out: {1}.': 'Se omiten los comentarios del documento: {1}.',
+    'JSON has no NaN and no infinities: read as null.': 'JSON no tiene NaN ni infinitos: se leen como null.',
+    'JSON has no infinities and no "not a number": they are null.': 'JSON no tiene infinitos ni «no es un número»: son null.',
+    'Text that the document hides is left out, as in print.': 'Se omite el texto que el documento oculta, como al imprimir.',
+    'The e-mail does not name the encoding of its text: it was read as {1}.':
+      'El correo no indica la codificación de su texto: se leyó como {1}.',
+    'The file is JSON Lines, and was read as the list of its values.': 'El archivo es JSON Lines y se leyó como la lista de sus valores.',
+    'The rows are those of the only list. The values beside it are left out: {1}.':
+      'Las filas son las de la única lista. Los valores que la acompañan se omiten: {1}.',
     'The {1} channels of the recording were mixed to {2}.': 'Los {1} canales de la grabación se mezclaron en {2}.',
     'Some layers change those below them in ways that are not converted: they cover them instead.':
       'Algunas capas cambian las de abajo de un modo que no se convierte: en su lugar las cubren.',
@@ -317,6 +400,8 @@ export const texts: CatalogTexts = {
     'Parts of the file that have no end may lack something: {1}.': 'Puede que falte algo en las partes del archivo que no tienen fin: {1}.',
     'Photos are not included in the result: {1}.': 'Las fotos no están en el resultado: {1}.',
     'Pictures beyond {1} MiB in all are left out: {2}.': 'Se omitieron las imágenes que exceden de {1} MiB en total: {2}.',
+    'A sheet may have more links and notes of cells: {1},{2} of each are kept, links from the first {3},{4} texts.':
+      'Una hoja puede tener más enlaces y notas de celdas: quedan {1}.{2} de cada tipo, y los enlaces de los primeros {3}.{4} textos.',
     'Pictures that are missing, or are not PNG, JPEG or GIF, are left out: {1}.':
       'Se omitieron las imágenes que faltan o que no son PNG, JPEG ni GIF: {1}.',
     'Rows that are marked as deleted are not part of the result: {1}.': 'Las filas marcadas como borradas no están en el resultado: {1}.',

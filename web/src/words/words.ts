@@ -55,6 +55,9 @@ export async function chooseLanguage(wanted: readonly string[]): Promise<void> {
   document.documentElement.dir = RIGHT_TO_LEFT.has(language) ? 'rtl' : 'ltr';
 }
 
+/** Such as `de`, whatever the country. */
+export const language = (): string => locale.split('-')[0] ?? 'en';
+
 type Values = Readonly<Record<string, string | number>>;
 
 /** A sentence. @param values `n` chooses the plural */
@@ -69,6 +72,9 @@ export function t(key: Key, values: Values = {}): string {
 export const hasWord = (key: string): key is Key => Object.hasOwn(en, key);
 
 export const count = (value: number): string => new Intl.NumberFormat(locale).format(value);
+/** With what is behind the point, as far as it tells something. */
+export const decimal = (value: number): string =>
+  new Intl.NumberFormat(locale, { maximumFractionDigits: 3, useGrouping: false }).format(value);
 export const percent = (share: number): string =>
   new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 }).format(share);
 

@@ -1,13 +1,15 @@
 /** What is chosen on the start page for the files that wait there: a target for each, and options for all. They stay while another view is open. */
 import { signal } from '@preact/signals';
 import { loadFormats, type Source, sourceOf, usualTargets } from '../api/catalog.ts';
-import { lastChoice, rememberChoice } from './choices.ts';
+import { type Choice, lastChoice, rememberChoice } from './choices.ts';
 import { add, list, remove } from './list.ts';
 import { pieceOf, type Task, taskOf } from './tasks.ts';
 
 export const values = signal<Readonly<Record<string, string>>>({});
 export const isOpened = signal(false);
 const preferred = signal<string | undefined>(undefined);
+/** What the address asks for, while its view is open. */
+const asked = signal<Choice | undefined>(undefined);
 
 /** Those that wait to be converted. */
 export const openTasks = (): readonly Task[] => list.value.filter(({ tool, state }) => tool === undefined && state.value.at === 'ready');
@@ -19,7 +21,9 @@ const kindOf = (task: Task): string => sourceOfTask(task)?.family ?? 'other';
 
 function targetFor(source: Source | undefined): string {
   if (source === undefined) return 'pdf';
-  const wanted = [preferred.value, lastChoice(source.family)?.target].find((each) => source.targets.some(({ format }) => format === each));
+  const wanted = [preferred.value, asked.value?.target, lastChoice(source.family)?.target].find((each) =>
+    source.targets.some(({ format }) => format === each),
+  );
   return wanted ?? usualTargets(source)[0] ?? source.targets[0]?.format ?? 'pdf';
 }
 
@@ -32,14 +36,30 @@ export async function choose(given: readonly (File | string)[]): Promise<void> {
     const piece = pieceOf(each);
     return taskOf([piece], { target: targetFor(sourceOf(piece.name)) });
   });
-  if (isFirst) values.value = Object.assign({}, ...[...new Set(fresh.map(kindOf))].map((kind) => lastChoice(kind)?.options ?? {}));
+  if (isFirst)
+    values.value = Object.assign(
+      {},
+      ...[...new Set(fresh.map(kindOf))].map((kind) => lastChoice(kind)?.options ?? {}),
+      asked.value?.options,
+    );
   add(fresh);
 }
+
+/** @param choice a target, and options that it has: further files begin with them; undefined where the address asks for nothing */
+export function chooseByAddress(choice: (Choice & { readonly target: string }) | undefined): void {
+  asked.value = choice;
+  if (choice === undefined) return;
+  setTargets(choice.target);
+  if (Object.keys(choice.options).length > 0) values.value = { ...values.value, ...choice.options };
+}
+const setTargets = (target: string): void => {
+  for (const task of openTasks()) if (targetsOf(task).includes(target)) task.target.value = target;
+};
 
 /** For all that can become it. */
 export function chooseTarget(target: string): void {
   preferred.value = target;
-  for (const task of openTasks()) if (targetsOf(task).includes(target)) task.target.value = target;
+  setTargets(target);
 }
 
 /** What these are started with is what the next of their kind begin with. */

@@ -1,6 +1,14 @@
 /** Follows a job to its end: by its events, and by asking where those cannot be had. */
 import { ask, at, type ErrorBody, Refusal, sleep } from '../api/client.ts';
 
+/** What became of a property of the source. */
+export interface Verdict {
+  readonly property: string;
+  readonly outcome: 'kept' | 'asAsked' | 'adapted' | 'lost' | 'unknown';
+  readonly source?: string;
+  readonly result?: string;
+}
+
 export interface Job {
   readonly job_id: string;
   readonly status: 'processing' | 'done' | 'error';
@@ -17,6 +25,8 @@ export interface Job {
   readonly created_at: string;
   readonly expires_at: string;
   readonly warnings: readonly { readonly code: string; readonly message: string }[];
+  /** Once done, of kinds of files that are measured. */
+  readonly fidelity?: { readonly kept: number; readonly changes: readonly Verdict[] };
 }
 
 /** What a result is called where it is saved. A service of the version before has one name alone. */

@@ -4,7 +4,7 @@
  */
 import { ASKED_AGAIN, ask, Limited, type Pause, pause, sleep } from '../api/client.ts';
 import { bounds, hasRoom, type Limits, mostFiles, type Sizes, waitToSend, waitToUpload } from './limits.ts';
-import { isAlone, kindOf, type Order, send } from './orders.ts';
+import { batchKeyOf, isAlone, type Order, send } from './orders.ts';
 import type { Task } from './tasks.ts';
 
 /** Tasks that are under way: of more, the service would refuse the uploads. */
@@ -14,7 +14,7 @@ const SHORT = 1500;
 /** How long uploads can wait, ms: the service keeps them for two hours. */
 const KEPT = 5_400_000;
 
-/** The limits are longer than uploads are kept. */
+/** A limit lasts longer than uploads are kept. */
 export class OutlivesUploads extends Error {
   override readonly name = 'OutlivesUploads';
 }
@@ -163,7 +163,7 @@ function sendBack(limits: Limits): void {
 
 /** Conversions that are alike and wait together are one request, which the limits count as one. */
 async function sendWith(first: Waiting, most: number): Promise<void> {
-  const alike = isAlone(first) ? [first] : orders.filter((each) => kindOf(each) === kindOf(first)).slice(0, most);
+  const alike = isAlone(first) ? [first] : orders.filter((each) => batchKeyOf(each) === batchKeyOf(first)).slice(0, most);
   for (const each of alike) {
     orders.splice(orders.indexOf(each), 1);
     // Its job is under way, with or without a free place.

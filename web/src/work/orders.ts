@@ -24,10 +24,10 @@ export function fieldsOf(task: Task, fields: Readonly<Record<string, string>>): 
 
 /** Whether it is no part of a batch. */
 export const isAlone = ({ task, ids }: Order): boolean => task.tool !== undefined || ids.length !== 1;
-/** The same for conversions that may be one request. */
+/** The same text for conversions that may be one request. */
 export const wantOf = (task: Task, fields: Readonly<Record<string, string>>): string =>
   JSON.stringify([task.target.value, fieldsOf(task, fields)]);
-export const kindOf = (order: Order): string => (isAlone(order) ? `${order.task.key}` : wantOf(order.task, order.fields));
+export const batchKeyOf = (order: Order): string => (isAlone(order) ? `${order.task.key}` : wantOf(order.task, order.fields));
 
 /** Sends orders that are alike. @throws Limited @throws Refusal @throws DOMException `AbortError` */
 export const send = (alike: readonly Order[]): Promise<void> => {
@@ -35,8 +35,8 @@ export const send = (alike: readonly Order[]): Promise<void> => {
   return alike.length === 1 && first !== undefined ? sendOne(first) : sendBatch(alike);
 };
 
-/** Where a request that is repeated would be a second one. */
-const once = (): Record<string, string> => ({
+/** With an idempotency key: a request that is repeated after a lost connection creates no second job. */
+const requestHeaders = (): Record<string, string> => ({
   'idempotency-key': crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`,
   prefer: 'respond-async',
 });
@@ -49,7 +49,7 @@ async function sendOne({ task, fields, ids, urls, cancel, resolve }: Order): Pro
   if (task.tool === undefined) form.append('to_format', task.target.value);
   for (const [name, value] of Object.entries(fieldsOf(task, fields))) form.append(name, value);
   const path = task.tool === undefined ? 'api/v1/convert' : `api/v1/tools/${task.tool}`;
-  const { data } = await ask<Job>(path, { method: 'POST', body: form, headers: once(), signal: cancel, throwsLimited: true });
+  const { data } = await ask<Job>(path, { method: 'POST', body: form, headers: requestHeaders(), signal: cancel, throwsLimited: true });
   resolve(data.job_id);
 }
 
@@ -63,7 +63,7 @@ async function sendBatch(alike: readonly Order[]): Promise<void> {
   const { data } = await ask<{ jobs: (Pick<Job, 'job_id'> & { error?: ErrorBody })[] }>('api/v1/batch', {
     method: 'POST',
     body: form,
-    headers: once(),
+    headers: requestHeaders(),
     throwsLimited: true,
   });
   alike.forEach(({ resolve, reject }, place) => {

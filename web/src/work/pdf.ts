@@ -12,9 +12,47 @@ export interface Pages {
    * @throws where the page cannot be drawn
    */
   readonly draw: (page: number, side: number, wanted: () => boolean) => Promise<HTMLCanvasElement | undefined>;
+  /** Where there are several files: which one a page is from, and its number there. */
+  readonly nameOf?: (page: number) => { readonly name: string; readonly page: number } | undefined;
   readonly close: () => void;
 }
 export type Refused = 'locked' | 'wrongPassword' | 'damaged';
+
+/** Several files as one, whose pages are counted through all. @returns the name of one that cannot be shown, if any */
+export async function openPdfs(files: readonly File[]): Promise<Pages | { readonly notShown: string }> {
+  const opened: { readonly pages: Pages; readonly name: string; readonly before: number }[] = [];
+  const close = () => {
+    for (const { pages } of opened) pages.close();
+  };
+  let count = 0;
+  try {
+    for (const file of files) {
+      const pages = await openPdf(file, undefined);
+      if (typeof pages === 'string') {
+        close();
+        return { notShown: file.name };
+      }
+      opened.push({ pages, name: file.name, before: count });
+      count += pages.count;
+    }
+  } catch (error) {
+    close();
+    throw error;
+  }
+  const placeOf = (page: number) => opened.findLast(({ before }) => before < page);
+  return {
+    count,
+    draw: async (page, side, wanted) => {
+      const place = placeOf(page);
+      return place?.pages.draw(page - place.before, side, wanted);
+    },
+    nameOf(page) {
+      const place = placeOf(page);
+      return place === undefined ? undefined : { name: place.name, page: page - place.before };
+    },
+    close,
+  };
+}
 
 /** Pixels of an embedded picture; a larger one is left out of the thumbnail. */
 const LARGEST_PICTURE = 40_000_000;

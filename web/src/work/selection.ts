@@ -11,13 +11,23 @@ export function pagesIn(text: string, count: number): ReadonlySet<number> {
   return chosen;
 }
 
-/** In ascending order, neighbours as a range. */
-export function textOf(pages: ReadonlySet<number>): string {
+/** The same in the order that the text has, each page once. */
+export function orderIn(text: string, count: number): readonly number[] {
+  const order = new Set<number>();
+  for (const part of text.split(',')) for (const page of pagesIn(part, count)) order.add(page);
+  return [...order];
+}
+
+/** What `orderIn` reads: neighbours that ascend are a range. */
+export function textOfOrder(order: readonly number[]): string {
   const ranges: [first: number, last: number][] = [];
-  for (const page of [...pages].sort((a, b) => a - b)) {
+  for (const page of order) {
     const before = ranges.at(-1);
     if (before?.[1] === page - 1) before[1] = page;
     else ranges.push([page, page]);
   }
   return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(',');
 }
+
+/** In ascending order, neighbours as a range. */
+export const textOf = (pages: ReadonlySet<number>): string => textOfOrder([...pages].sort((a, b) => a - b));

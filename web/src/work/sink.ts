@@ -2,13 +2,13 @@
 import { Refusal } from '../api/client.ts';
 
 /** It is on the disk, or the browser has begun to download it. */
-export type Kept = 'saved' | 'downloading';
+export type SaveOutcome = 'saved' | 'downloading';
 
 export interface Sink {
   readonly stream: WritableStream<Uint8Array>;
   /** Hands over what was written, once the stream is closed. */
-  readonly keep: () => Promise<Kept>;
-  /** Leaves nothing of it. */
+  readonly finish: () => Promise<SaveOutcome>;
+  /** Removes what was written. */
   readonly drop: () => Promise<void>;
 }
 
@@ -21,7 +21,7 @@ const FOLDER = 'downloads';
 const COPIED = 3_600_000;
 
 /** Whether the browser may be able to write so much: http from another machine may use no disk. */
-export const fits = (bytes: number): boolean =>
+export const canWrite = (bytes: number): boolean =>
   bytes <= MOST_IN_MEMORY || window.showSaveFilePicker !== undefined || navigator.storage?.getDirectory !== undefined;
 
 /**
@@ -46,7 +46,7 @@ async function onDisk(name: string): Promise<Sink | undefined> {
   if (file === undefined) return undefined;
   // It is another file until it is closed, and the picked one empty.
   const drop = async () => file.remove?.();
-  return { stream: await open(file, drop), keep: async () => 'saved', drop };
+  return { stream: await open(file, drop), finish: async () => 'saved', drop };
 }
 
 /** An empty file that cannot be written is left nowhere. */
@@ -76,11 +76,11 @@ async function inBrowser(name: string, bytes: number): Promise<Sink | undefined>
     await drop();
     return undefined;
   }
-  const keep = async () => {
+  const finish = async () => {
     setTimeout(() => void drop().catch(() => {}), COPIED);
     return save(await file.getFile(), name);
   };
-  return { stream: await open(file, drop), keep, drop };
+  return { stream: await open(file, drop), finish, drop };
 }
 
 /** What earlier downloads left in the browser: it tells no page when it has copied a file. One that is being written cannot be removed. */
@@ -98,10 +98,10 @@ function inMemory(name: string): Sink {
   const blob = new Response(readable, { headers: { 'content-type': 'application/zip' } }).blob();
   // Dropped data has no reader.
   blob.catch(() => {});
-  return { stream: writable, keep: async () => save(await blob, name), drop: async () => {} };
+  return { stream: writable, finish: async () => save(await blob, name), drop: async () => {} };
 }
 
-function save(blob: Blob, name: string): Kept {
+function save(blob: Blob, name: string): SaveOutcome {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
   link.download = name;

@@ -154,7 +154,7 @@ export function resume(task: Task, gone: () => void): void {
   const isOver = !isActive(task);
   void toEnd(task, async (cancel) => {
     try {
-      const asked = () => follow(id, (told) => tell(task, told, cancel), cancel);
+      const asked = () => follow(id, (told) => showProgress(task, told, cancel), cancel);
       finish(task, await (isOver ? asking(cancel, asked) : asked()));
     } catch (error) {
       if (!(error instanceof Refusal) || !GONE.includes(error.code)) throw error;
@@ -198,7 +198,7 @@ export function deleteJobs(ids: readonly string[]): void {
 async function runToEnd(task: Task, fields: Readonly<Record<string, string>>, cancel: AbortSignal): Promise<void> {
   for (;;) {
     try {
-      return await once(task, fields, cancel);
+      return await runOnce(task, fields, cancel);
     } catch (error) {
       if (!(error instanceof OutlivesUploads) || cancel.aborted) throw error;
       task.state.value = { at: 'queued' };
@@ -206,7 +206,7 @@ async function runToEnd(task: Task, fields: Readonly<Record<string, string>>, ca
   }
 }
 
-async function once(task: Task, fields: Readonly<Record<string, string>>, cancel: AbortSignal): Promise<void> {
+async function runOnce(task: Task, fields: Readonly<Record<string, string>>, cancel: AbortSignal): Promise<void> {
   const ids: string[] = [];
   const place = await enter(task, cancel);
   try {
@@ -218,13 +218,13 @@ async function once(task: Task, fields: Readonly<Record<string, string>>, cancel
     );
     let before = 0;
     for (const file of files) {
-      const tell = (share: number) => {
+      const showShare = (share: number) => {
         if (!cancel.aborted) task.state.value = { at: 'uploading', share: (before + share * file.size) / total };
       };
       ids.push(
         await uploads(cancel, () => {
-          tell(0);
-          return upload(file, tell, cancel);
+          showShare(0);
+          return upload(file, showShare, cancel);
         }),
       );
       before += file.size;
@@ -238,14 +238,14 @@ async function once(task: Task, fields: Readonly<Record<string, string>>, cancel
     cancel.throwIfAborted();
     note(task, {});
     task.state.value = { at: 'working' };
-    finish(task, await follow(id, (told) => tell(task, told, cancel), cancel));
+    finish(task, await follow(id, (told) => showProgress(task, told, cancel), cancel));
   } finally {
     leave(place);
     for (const id of ids) discard(id);
   }
 }
 
-function tell(task: Task, { progress }: Job, cancel: AbortSignal): void {
+function showProgress(task: Task, { progress }: Job, cancel: AbortSignal): void {
   if (!cancel.aborted && task.state.value.at === 'working') task.state.value = { at: 'working', percent: progress };
 }
 

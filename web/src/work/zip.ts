@@ -1,6 +1,6 @@
 /** All results in one ZIP, each fetched when the one before is written: memory holds none of them whole. */
 import { bytesOf, type Result } from './result.ts';
-import { type Kept, openSink } from './sink.ts';
+import { openSink, type SaveOutcome } from './sink.ts';
 
 /** Names that differ on every disk: many ignore case. */
 function namer(): (name: string) => string {
@@ -27,13 +27,17 @@ export interface Packed {
  * @param told how much is packed @returns undefined where there is no ZIP: the visitor closed the dialog
  * @throws Refusal `RESULT_GONE` with the result's `name`, `ZIP_TOO_LARGE` @throws DOMException `AbortError`, `QuotaExceededError`
  */
-export async function saveAll(results: readonly Result[], told: (packed: Packed) => void, cancel: AbortSignal): Promise<Kept | undefined> {
+export async function saveAll(
+  results: readonly Result[],
+  told: (packed: Packed) => void,
+  cancel: AbortSignal,
+): Promise<SaveOutcome | undefined> {
   const sink = await openSink('filemill.zip', bytesIn(results));
   if (sink === undefined) return undefined;
   try {
     const { makeZip } = await import('client-zip');
     await makeZip(files()).pipeTo(sink.stream, { signal: cancel });
-    return await sink.keep();
+    return await sink.finish();
   } catch (error) {
     // As soon as the stream is closed: an import that failed has not begun it.
     await sink.stream.abort(error).catch(() => {});

@@ -6,7 +6,7 @@ import { Failure } from '../../../errors.ts';
 import { CORS_HEADERS } from '../cors.ts';
 import { problemOf } from '../problem.ts';
 
-/** A close with unread bytes is a reset, and may overtake the answer (RFC 9112 §9.6): so long, and so much, is read and thrown away. */
+/** A connection that is closed with unread bytes is reset, and the reset may overtake the answer (RFC 9112 §9.6): for so long, and so many, they are read and thrown away. */
 const LINGER_MS = 5_000;
 const LINGER_BYTES = 8 * 1024 * 1024;
 

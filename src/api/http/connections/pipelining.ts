@@ -12,7 +12,7 @@ const CHUNKED_BYTES = 16 * 1024;
 interface Connection {
   /** A request was parsed, in part at least. */
   begin(request: IncomingMessage, response: ServerResponse): void;
-  /** It is none of HTTP any more. */
+  /** It no longer carries HTTP. */
   leave(): void;
 }
 

@@ -4,6 +4,7 @@ import { asText } from '../../../contracts/json.ts';
 import { Failure } from '../../../errors.ts';
 import type { JobRecord } from '../../../jobs/record.ts';
 import { parseWithin } from '../../http/json-budget.ts';
+import { WEBHOOK_FIELDS } from '../../submit/webhook.ts';
 import { INCLUDE_IMAGE } from '../tools/list.ts';
 import type { McpTool } from '../tools/tool.ts';
 import { normalized } from './normalize.ts';
@@ -62,7 +63,7 @@ export function readCall(tool: McpTool, args: Readonly<Record<string, unknown>>)
 }
 
 const isKnown = (name: string, { params }: McpTool): boolean =>
-  Object.hasOwn(params, name) || Object.values(params).some(({ field }) => field === name);
+  WEBHOOK_FIELDS.includes(name) || Object.hasOwn(params, name) || Object.values(params).some(({ field }) => field === name);
 
 /** @throws Failure `INVALID_OPTION` */
 function textOf(name: string, value: unknown): string {

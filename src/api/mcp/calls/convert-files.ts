@@ -1,14 +1,14 @@
 /** `convert_files`: a batch as in REST, and its answer: what became of each file, and one ZIP of all results. */
 import { hasEnded } from '../../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../../jobs/record.ts';
-import { type FoundBatch, findBatch, newBatch, whole } from '../../batches/route.ts';
+import { newBatch } from '../../batches/route.ts';
 import { batchViewOf } from '../../batches/view.ts';
 import type { ApiDeps } from '../../deps.ts';
+import { type FoundBatch, findBatch } from '../../jobs/found.ts';
 import { errorOf } from '../../jobs/refused.ts';
 import { waitForEnd } from '../../jobs/wait.ts';
-import { waitForJob } from '../../submit/answer.ts';
 import { batchWork } from '../../submit/batch.ts';
-import type { Ids, SubmitSource, SubmitWork } from '../../submit/stages.ts';
+import { type ClientWait, type Ids, type SubmitSource, type SubmitWork, wholeBatch } from '../../submit/stages.ts';
 import { submit } from '../../submit/submit.ts';
 import { forEachTarget, targetsIn } from '../../submit/targets.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
@@ -16,34 +16,22 @@ import type { CallContext } from '../protocol/served.ts';
 import { JOB_STATUS } from '../tools/list.ts';
 import { mcpTools } from '../tools/tools.ts';
 import { filesIn, readCall, readOptionsObject } from './arguments.ts';
-import { admittedBefore, advised, assumedOf, callSource, MARGIN_MS, notRepeated, withRecords } from './job-call.ts';
+import { admittedBefore, advised, assumedOf, callSource, callWait, withWarnings } from './job-call.ts';
 import { inQuotes, visible } from './quote.ts';
 
 /** @throws Failure as `POST /api/v1/batch` answers */
 export async function convertFiles(deps: ApiDeps, call: ToolCall, context: CallContext): Promise<CallToolResult> {
-  const { base, dueAt, requestId } = context;
+  const { base, requestId } = context;
   const ids = newBatch(deps, context.id);
+  const onEnd: ClientWait['onEnd'] = (ended, all) => call.progress?.(Math.floor((100 * ended) / (all + 1)), `${ended} of ${all} files.`);
   try {
     call.progress?.(0, 'Reading the call.');
     return await submit(deps, {
       ids,
-      admit: () => admittedBefore(deps, context),
+      wait: { ...callWait(call, context), onEnd },
+      admit: () => admittedBefore(context),
       open: () => openBatch(deps, ids, call, context),
-      answer: {
-        find: notRepeated,
-        log: ({ batch, records }) => context.log({ batch_id: batch?.id, files: records.length }),
-        async wait(submitted) {
-          const { records } = submitted;
-          const latest: JobRecord[] = [];
-          for (const [index, record] of records.entries()) {
-            const waitMs = Math.max(0, dueAt - MARGIN_MS - performance.now());
-            latest.push(hasEnded(record) ? record : await waitForJob(deps, record, { waitMs, gone: call.signal }));
-            call.progress?.(Math.floor((100 * (index + 1)) / (records.length + 1)), `${index + 1} of ${records.length} files.`);
-          }
-          return { ...submitted, records: latest };
-        },
-        respond: (submitted) => batchResult(deps, whole(submitted), base, requestId),
-      },
+      answer: (submitted) => batchResult(deps, wholeBatch(submitted), base, requestId),
     });
   } catch (error) {
     throw advised(error, base);
@@ -53,18 +41,15 @@ export async function convertFiles(deps: ApiDeps, call: ToolCall, context: CallC
 /** @throws Failure `INVALID_OPTION`, `BAD_REQUEST` */
 function openBatch(deps: ApiDeps, ids: Ids, call: ToolCall, context: CallContext): { source: SubmitSource; work: SubmitWork } {
   const args = readBatchArguments(call);
-  const work = batchWork(deps, ids, deps.settings.maxBatchFiles);
+  const work = batchWork(deps, ids, deps.service.settings.maxBatchFiles);
   const times = targetsIn(args.fields.get('to_format')).length;
   // Each file has the name that it has at its source.
   const source = callSource(deps, ids, { args, filename: '', call, context });
   return {
     source: forEachTarget(deps, ids, source),
-    work: withRecords(work, async (record, index) => {
-      const assumed = source
-        .named()
-        .slice(Math.floor(index / times), Math.floor(index / times) + 1)
-        .flatMap(assumedOf);
-      return { ...record, warnings: [...args.warnings, ...assumed, ...record.warnings] };
+    work: withWarnings(work, (index) => {
+      const [named] = source.named().slice(Math.floor(index / times));
+      return [...args.warnings, ...(named === undefined ? [] : assumedOf(named))];
     }),
   };
 }
@@ -82,7 +67,7 @@ function readBatchArguments(call: ToolCall) {
 
 /** A batch after a wait for the jobs that have not ended. @throws Failure `JOB_NOT_FOUND`, `JOB_EXPIRED` */
 export async function batchStatus(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'service'>,
   id: string,
   waitMs: number,
   signal: AbortSignal,
@@ -90,11 +75,11 @@ export async function batchStatus(
 ): Promise<CallToolResult> {
   const { batch, records } = await findBatch(deps, id);
   const due = performance.now() + waitMs;
-  const over = AbortSignal.any([signal, deps.stopping]);
+  const over = AbortSignal.any([signal, deps.service.stopping]);
   const latest: JobRecord[] = [];
   for (const record of records)
     latest.push(
-      hasEnded(record) ? record : ((await waitForEnd(deps.jobs, record.id, Math.max(0, due - performance.now()), over)) ?? record),
+      hasEnded(record) ? record : ((await waitForEnd(deps.jobs.store, record.id, Math.max(0, due - performance.now()), over)) ?? record),
     );
   return batchResult(deps, { batch, records: latest }, base, requestId);
 }
@@ -107,8 +92,13 @@ interface BatchView {
 }
 
 /** @throws Failure `JOB_EXPIRED` */
-function batchResult({ signals, clock }: ApiDeps, { batch, records }: FoundBatch, base: string, requestId: string): CallToolResult {
-  const view = batchViewOf(batch, records, base, clock(), signals.lastProgress, requestId) as BatchView;
+function batchResult(
+  { jobs: { signals, clock }, files: { suffix } }: Pick<ApiDeps, 'jobs' | 'files'>,
+  { batch, records }: FoundBatch,
+  base: string,
+  requestId: string,
+): CallToolResult {
+  const view = batchViewOf(batch, records, { base, suffix }, clock(), signals.lastProgress, requestId) as BatchView;
   const { counts, links, overall_status } = view;
   const failed = records.flatMap((record) => {
     const error = errorOf(record);

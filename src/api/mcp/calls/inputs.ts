@@ -24,7 +24,7 @@ interface InputOptions {
 
 /** @throws Failure `URL_REFUSED`, `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `JOB_NOT_FOUND`, `JOB_NOT_READY`, `FILE_TOO_LARGE`, `OVERLOADED`; then nothing is stored */
 export async function receiveInputs(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'service'>,
   sent: readonly FileArgument[],
   { keyOf, filename, withinMs, gone }: InputOptions,
 ): Promise<readonly ReceivedFile[]> {
@@ -39,7 +39,7 @@ export async function receiveInputs(
     return files.map((file, index) => (index === 0 && filename !== '' ? { ...file, filename } : file));
   } catch (error) {
     await removeAfterFailure(
-      deps.objects,
+      deps.files.objects,
       sent.map((_, part) => keyOf(part)),
     );
     // An interrupted transfer may throw another error: the reason of the interruption is the answer.
@@ -51,23 +51,27 @@ export async function receiveInputs(
 }
 
 /** Before the first byte is transferred: where one of several URLs is refused, none of the others is requested. */
-async function checkAll(deps: ApiDeps, sent: readonly FileArgument[], signal: AbortSignal): Promise<void> {
+async function checkAll(
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue'>,
+  sent: readonly FileArgument[],
+  signal: AbortSignal,
+): Promise<void> {
   for (const file of sent) {
     signal.throwIfAborted();
     switch (file.is) {
       case 'upload':
-        await deps.uploads.find(file.id);
+        await deps.files.uploads.find(file.id);
         break;
       case 'output':
         await outputOf(deps, file.job);
         break;
       case 'url':
-        if (deps.fetch === undefined)
+        if (deps.files.fetch === undefined)
           throw new Failure('URL_REFUSED', {
             says: 'Fetching by URL is disabled on this service: send the file, or upload it.',
             details: { reason: 'scheme' },
           });
-        if (sent.length > 1) await deps.findPage?.(file.url, signal);
+        if (sent.length > 1) await deps.files.findPage?.(file.url, signal);
         break;
       case 'page':
       case 'content':
@@ -76,7 +80,13 @@ async function checkAll(deps: ApiDeps, sent: readonly FileArgument[], signal: Ab
   }
 }
 
-function store(deps: ApiDeps, file: FileArgument, part: number, key: string, signal: AbortSignal): Promise<ReceivedFile> {
+function store(
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'service'>,
+  file: FileArgument,
+  part: number,
+  key: string,
+  signal: AbortSignal,
+): Promise<ReceivedFile> {
   switch (file.is) {
     case 'url':
       return fromUrl(deps, file.url, part, key, signal);
@@ -92,12 +102,13 @@ function store(deps: ApiDeps, file: FileArgument, part: number, key: string, sig
 }
 
 async function fromContent(
-  { objects, settings: { maxFileBytes } }: ApiDeps,
+  { files: { objects }, service }: Pick<ApiDeps, 'files' | 'service'>,
   { bytes, name }: FileArgument & { readonly is: 'content' },
   part: number,
   key: string,
   signal: AbortSignal,
 ): Promise<ReceivedFile> {
+  const { maxFileBytes } = service.settings;
   try {
     return {
       part,

@@ -1,14 +1,24 @@
 /** A call that creates a job: the same steps as a REST request, with the files that its arguments hold or name. */
 import { Failure } from '../../../errors.ts';
-import { type JobRecord, sourceBytes } from '../../../jobs/record.ts';
+import type { JobRecord } from '../../../jobs/record.ts';
 import { inputKey } from '../../../objects/keys.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { PAGE_TOOL, storePage } from '../../intake/page.ts';
 import type { ReceivedFile } from '../../intake/receive.ts';
-import { waitForJob } from '../../submit/answer.ts';
 import { conversionWork } from '../../submit/conversion.ts';
 import { WITHOUT_KEY } from '../../submit/idempotency.ts';
-import { type Admitted, type Ids, oneJob, onlyRecord, type SubmitSource, type SubmitWork } from '../../submit/stages.ts';
+import {
+  type Admitted,
+  type ClientWait,
+  type FilePart,
+  type Ids,
+  type JobPlan,
+  keyOf,
+  oneJob,
+  onlyRecord,
+  type SubmitSource,
+  type SubmitWork,
+} from '../../submit/stages.ts';
 import { submit } from '../../submit/submit.ts';
 import { toolWork, validateTool } from '../../submit/tool.ts';
 import { findTool } from '../../tools/find.ts';
@@ -24,48 +34,49 @@ import { resultOf } from './result.ts';
 /** Time kept for creating the job and for answering, ms. */
 export const MARGIN_MS = 500;
 
-/** @throws Failure that names arguments instead of form fields */
-export async function callForJob(deps: ApiDeps, tool: McpTool, call: ToolCall, context: CallContext): Promise<CallToolResult> {
-  const { base, dueAt } = context;
+/** @param workOf what is made of the files @throws Failure that names arguments instead of form fields */
+export async function callForJob(
+  deps: ApiDeps,
+  tool: McpTool,
+  call: ToolCall,
+  context: CallContext,
+  workOf = (ids: Ids): SubmitWork => (tool.slug === undefined ? conversionWork(deps, ids) : toolWork(deps, ids, findTool(deps, tool.slug))),
+): Promise<CallToolResult> {
+  const { base } = context;
   const ids = oneJob(context.id);
+  const unsubscribe = publishProgress(deps, ids.id, call.progress);
   try {
     call.progress?.(0, 'Reading the call.');
     const image = readFlag(call.args, INCLUDE);
     return await submit(deps, {
       ids,
-      admit: () => admittedBefore(deps, context),
-      open: () => openCall(deps, tool, ids, call, context),
-      answer: {
-        find: notRepeated,
-        log: (submitted) => context.log({ job_id: ids.id, tool: tool.name, bytes: sourceBytes(onlyRecord(submitted)) }),
-        async wait(submitted) {
-          const unsubscribe = publishProgress(deps, ids.id, call.progress);
-          try {
-            const waitMs = Math.max(0, dueAt - MARGIN_MS - performance.now());
-            return { ...submitted, records: [await waitForJob(deps, onlyRecord(submitted), { waitMs, gone: call.signal })] };
-          } finally {
-            unsubscribe();
-          }
-        },
-        respond: (submitted) => resultOf(deps, onlyRecord(submitted), base, { image }),
-      },
+      wait: callWait(call, context),
+      admit: () => admittedBefore(context),
+      open: () => openCall(deps, tool, ids, { call, context, workOf }),
+      answer: (submitted) => resultOf(deps, onlyRecord(submitted), base, { image }),
     });
   } catch (error) {
     throw namingArguments(advised(error, base), tool);
+  } finally {
+    unsubscribe();
   }
 }
 
+/** Until shortly before the answer is due. */
+export function callWait({ signal: gone }: ToolCall, context: CallContext): ClientWait {
+  const dueAt = context.dueAt - MARGIN_MS;
+  return { for: 'end', ms: Math.max(0, dueAt - performance.now()), dueAt, gone };
+}
+
 /** A call is admitted with its message, whose exchange refunds it: the library may refuse it before a tool is called. */
-export const admittedBefore = async ({ log }: ApiDeps, { client, share }: CallContext): Promise<Admitted> => ({
+export const admittedBefore = async ({ client, base, share, log }: CallContext): Promise<Admitted> => ({
   client,
+  base,
   share,
-  isRefunded: () => false,
+  refundAfter: async () => {},
   idempotency: WITHOUT_KEY,
   log,
 });
-
-/** Calls have no key under which they could be repeated. */
-export const notRepeated = (): Promise<never> => Promise.reject(new Error('a call has no earlier one'));
 
 /** What a server cannot fetch, its client may have. */
 const UPLOADED_INSTEAD: readonly unknown[] = ['scheme', 'dns', 'unreachable'];
@@ -79,33 +90,46 @@ export function advised(error: unknown, base: string): unknown {
 
 /** @throws Failure `INVALID_OPTION`, `NOT_FOUND`, `NOT_IMPLEMENTED`, `OVERLOADED` */
 function openCall(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'service'>,
   tool: McpTool,
   ids: Ids,
-  call: ToolCall,
-  context: CallContext,
+  { call, context, workOf }: { readonly call: ToolCall; readonly context: CallContext; readonly workOf: (ids: Ids) => SubmitWork },
 ): { source: SubmitSource; work: SubmitWork } {
   const args = readCall(tool, call.args);
-  const work = tool.slug === undefined ? conversionWork(deps, ids) : toolWork(deps, ids, findTool(deps, tool.slug));
+  const work = workOf(ids);
   const source = callSource(deps, ids, { args, filename: args.filename, call, context, pages: isPageTool(deps, tool) });
   return {
     source,
-    work: withRecords(work, async (record) => {
-      const valid = (await asPage(deps, tool, source.named(), record, call.signal)) ?? record;
-      return { ...valid, warnings: [...args.warnings, ...source.named().flatMap(assumedOf), ...valid.warnings] };
-    }),
+    work: withWarnings(
+      changed(work, (plan) => ({
+        ...plan,
+        async validate(files) {
+          const record = await plan.validate(files);
+          return (await asPage(deps, tool, source.named(), record, call.signal)) ?? record;
+        },
+      })),
+      () => [...args.warnings, ...source.named().flatMap(assumedOf)],
+    ),
   };
 }
 
-/** @param change what becomes of the record of the job with this number */
-export const withRecords = (work: SubmitWork, change: (record: JobRecord, index: number) => Promise<JobRecord>): SubmitWork => ({
-  ...work,
-  plan: (brought) =>
-    work.plan(brought).map(({ validate, refused, ...plan }, index) => ({
+/** @param warningsOf what is said first of the job with this number */
+export const withWarnings = (work: SubmitWork, warningsOf: (index: number) => JobRecord['warnings']): SubmitWork =>
+  changed(work, ({ known, validate, ...plan }, index) => {
+    const warnings = warningsOf(index);
+    return {
       ...plan,
-      validate: async (files) => change(await validate(files), index),
-      ...(refused === undefined ? {} : { refused: async (files, error) => change(await refused(files, error), index) }),
-    })),
+      known: { ...known, warnings: [...warnings, ...(known.warnings ?? [])] },
+      async validate(files) {
+        const record = await validate(files);
+        return { ...record, warnings: [...warnings, ...record.warnings] };
+      },
+    };
+  });
+
+const changed = (work: SubmitWork, change: <F extends FilePart>(plan: JobPlan<F>, index: number) => JobPlan<F>): SubmitWork => ({
+  ...work,
+  plan: (brought) => work.plan(brought).map(change),
 });
 
 /** What a call's arguments hold and name. */
@@ -124,7 +148,11 @@ interface CallFiles {
   readonly pages?: boolean;
 }
 
-export function callSource(deps: ApiDeps, { keyOf }: Ids, { args, filename, call, context, pages = false }: CallFiles): CallSource {
+export function callSource(
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'service'>,
+  ids: Ids,
+  { args, filename, call, context, pages = false }: CallFiles,
+): CallSource {
   let named: readonly FileArgument[] = [];
   return {
     named: () => named,
@@ -133,16 +161,17 @@ export function callSource(deps: ApiDeps, { keyOf }: Ids, { args, filename, call
       // A wrong number of files is refused here, too.
       check({ fields, count });
       named = await readFiles(deps, args, context.base, pages);
-      return { fields, files: await receiveFiles(deps, named, keyOf, { filename, call, context }), count };
+      return { fields, files: await receiveFiles(deps, named, ids, { filename, call, context }), count };
     },
   };
 }
 
-const isPageTool = ({ catalog }: ApiDeps, { slug }: McpTool): boolean => slug !== undefined && catalog.tools.get(slug)?.takesPage === true;
+const isPageTool = ({ catalogue: { current } }: Pick<ApiDeps, 'catalogue'>, { slug }: McpTool): boolean =>
+  slug !== undefined && current.tools.get(slug)?.takesPage === true;
 
 /** Decodes what stands in the call itself, and tells apart the rest. @param pages each file is the URL of a web page @throws Failure */
 async function readFiles(
-  { settings }: ApiDeps,
+  { service: { settings } }: Pick<ApiDeps, 'service'>,
   { files, filename, fields }: Pick<Arguments, 'files' | 'filename' | 'fields'>,
   base: string,
   pages = false,
@@ -164,15 +193,15 @@ async function readFiles(
  * @param first the job of the file that the URL gave @returns the job of the page, whose input replaces the file; undefined for all else
  */
 async function asPage(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'service'>,
   { slug }: McpTool,
   [named]: readonly FileArgument[],
   first: JobRecord,
   signal: AbortSignal,
 ): Promise<JobRecord | undefined> {
-  const tool = deps.catalog.tools.get(PAGE_TOOL);
+  const tool = deps.catalogue.current.tools.get(PAGE_TOOL);
   const [source] = first.sources;
-  if (slug !== undefined || named?.is !== 'url' || tool === undefined || deps.findPage === undefined) return undefined;
+  if (slug !== undefined || named?.is !== 'url' || tool === undefined || deps.files.findPage === undefined) return undefined;
   if (source?.format !== 'html' || first.target.format !== 'pdf') return undefined;
   const page = await storePage(deps, named.url, inputKey(first.id, source.part), signal);
   const record = await validateTool(deps, first.id, tool, { fields: new Map(), files: [page] });
@@ -185,13 +214,13 @@ async function asPage(
 
 /** @throws Failure; then nothing is stored */
 async function receiveFiles(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'service'>,
   named: readonly FileArgument[],
-  keyOf: Ids['keyOf'],
+  ids: Ids,
   { filename, call, context: { dueAt, release } }: Pick<CallFiles, 'filename' | 'call' | 'context'>,
 ): Promise<readonly ReceivedFile[]> {
   const withinMs = Math.max(1, dueAt - 2 * MARGIN_MS - performance.now());
-  const files = await receiveInputs(deps, named, { keyOf, filename, withinMs, gone: call.signal });
+  const files = await receiveInputs(deps, named, { keyOf: (part) => keyOf(ids, part), filename, withinMs, gone: call.signal });
   // The memory that the call's text takes is free from here on.
   for (const name of FILES) delete call.args[name];
   release();
@@ -205,7 +234,7 @@ export const assumedOf = (file: FileArgument): JobRecord['warnings'] =>
     ? [{ code: 'format_assumed', message: `The text was read as ${file.assumed}; to change that, pass "from_format" or "filename".` }]
     : [];
 
-function publishProgress({ signals }: ApiDeps, id: string, send: ToolCall['progress']): () => void {
+function publishProgress({ jobs: { signals } }: Pick<ApiDeps, 'jobs'>, id: string, send: ToolCall['progress']): () => void {
   if (send === undefined) return () => {};
   let last = 1;
   const update = () => {

@@ -5,7 +5,7 @@ import { Missing } from '../../../objects/store.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { jobOfOutput } from '../../http/own-outputs.ts';
 import { failureOf, problemOf } from '../../http/problem.ts';
-import { findJob } from '../../jobs/route.ts';
+import { findJob } from '../../jobs/found.ts';
 import { failureOfJob, humanSize, shown } from '../../jobs/view.ts';
 import { type ReadResourceResult, type ResourceTemplate, resourceNotFound } from '../protocol/protocol.ts';
 import { isTextType } from './result.ts';
@@ -24,7 +24,7 @@ export const resourceTemplates = (base: string): ResourceTemplate[] => [
 
 /** @throws an error of the protocol for what is no output, is there no more, or is too large */
 export async function readResource(
-  deps: ApiDeps,
+  deps: Pick<ApiDeps, 'jobs' | 'files'>,
   uri: string,
   base: string,
   request: { readonly id: string; readonly log: Parameters<typeof failureOf>[1]['log'] },
@@ -32,7 +32,7 @@ export async function readResource(
   try {
     const job = jobOfOutput(uri, base);
     if (job === undefined) throw new Failure('NOT_FOUND', { says: 'Only outputs of jobs of this service are resources.' });
-    const record = shown(await findJob(deps, job), deps.clock());
+    const record = shown(await findJob(deps, job), deps.jobs.clock());
     if (record.state === 'error') throw failureOfJob(record);
     const { output } = record;
     if (output === undefined) throw new Failure('JOB_NOT_READY', { details: { job_id: job } });
@@ -41,7 +41,7 @@ export async function readResource(
       throw new Failure('FILE_TOO_LARGE', { says, details: { max_bytes: MOST_BYTES, received_bytes: output.sizeBytes } });
     }
     const blocks: Buffer[] = [];
-    for await (const block of (await deps.objects.get(output.key)) as AsyncIterable<Buffer>) blocks.push(block);
+    for await (const block of (await deps.files.objects.get(output.key)) as AsyncIterable<Buffer>) blocks.push(block);
     const bytes = Buffer.concat(blocks);
     const about = { uri, mimeType: output.contentType };
     return {

@@ -29,22 +29,36 @@ const MAX_IMAGE_BYTES = 512 * 1024;
 const IMAGES: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
 
 /** @throws Failure `CONVERSION_FAILED`, `JOB_NOT_FOUND`, `JOB_EXPIRED`, `INVALID_OPTION` */
-export async function resultOf(deps: ApiDeps, found: JobRecord | undefined, base: string, wishes: Wishes = {}): Promise<CallToolResult> {
-  const record = shown(found, deps.clock());
+export async function resultOf(
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue'>,
+  found: JobRecord | undefined,
+  base: string,
+  wishes: Wishes = {},
+): Promise<CallToolResult> {
+  const record = shown(found, deps.jobs.clock());
   if (record.state === 'error') throw failureOfJob(record);
   if (record.state !== 'done') return processing(deps, record, base);
-  return answersText(deps.catalog, record) ? textDone(deps, record, base, wishes) : fileDone(deps, record, base, wishes);
+  return answersText(deps.catalogue.current, record) ? textDone(deps, record, base, wishes) : fileDone(deps, record, base, wishes);
 }
 
-function processing({ signals }: ApiDeps, record: JobRecord, base: string): CallToolResult {
-  const job = viewOf(record, base, signals.lastProgress(record.id));
+function processing(
+  { jobs: { signals }, files: { suffix } }: Pick<ApiDeps, 'jobs' | 'files'>,
+  record: JobRecord,
+  base: string,
+): CallToolResult {
+  const job = viewOf(record, { base, suffix, progress: signals.lastProgress(record.id) });
   const far = job.progress === undefined ? '' : ` (${job.progress} %)`;
   const says = `Still processing${far}: call ${JOB_STATUS} with job_id ${record.id}. The result will be at ${job.links.output}, and stay until ${job.expires_at} or later.`;
   return { content: [{ type: 'text', text: says }], structuredContent: { ...job } };
 }
 
-async function fileDone({ objects }: ApiDeps, record: JobRecord, base: string, wishes: Wishes): Promise<CallToolResult> {
-  const job = viewOf(record, base);
+async function fileDone(
+  { files: { objects, suffix } }: Pick<ApiDeps, 'files'>,
+  record: JobRecord,
+  base: string,
+  wishes: Wishes,
+): Promise<CallToolResult> {
+  const job = viewOf(record, { base, suffix });
   const { output } = job;
   if (output === undefined || record.output === undefined) throw new Error(`job ${record.id} is done without an output`);
   const about = `${output.size_human}, ${output.size_bytes} bytes; it can be downloaded until ${job.expires_at}; job_id ${record.id}`;
@@ -52,7 +66,8 @@ async function fileDone({ objects }: ApiDeps, record: JobRecord, base: string, w
   const part = isTextType(output.content_type) ? await partOf(objects, record.output, wishes).catch(gone) : undefined;
   const image = wishes.image && IMAGES.includes(output.content_type) ? await imageOf(objects, record.output).catch(gone) : undefined;
   const unseen = wishes.image && image === undefined ? ` The answer does not show it: ${whyUnseen(output.content_type)}.` : '';
-  const says = `Done: ${inQuotes(output.filename)} (${output.content_type}, ${about}): ${output.url}${holds}${unseen}${warned(job.warnings)}${goesOn(record, part)}`;
+  const each = (job.outputs ?? []).length > 1 ? job.outputs?.map(({ name, url }) => `\n${name}: ${url}`).join('') : '';
+  const says = `Done: ${inQuotes(output.filename)} (${output.content_type}, ${about}): ${output.url}${holds}${each}${unseen}${warned(job.warnings)}${goesOn(record, part)}`;
   return {
     content: [
       { type: 'text', text: says },
@@ -71,13 +86,18 @@ async function fileDone({ objects }: ApiDeps, record: JobRecord, base: string, w
   };
 }
 
-async function textDone({ objects }: ApiDeps, record: JobRecord, base: string, wishes: Wishes): Promise<CallToolResult> {
+async function textDone(
+  { files: { objects, suffix } }: Pick<ApiDeps, 'files'>,
+  record: JobRecord,
+  base: string,
+  wishes: Wishes,
+): Promise<CallToolResult> {
   if (record.output === undefined) throw new Error(`job ${record.id} is done without an output`);
   const part = await partOf(objects, record.output, wishes).catch((error: unknown) => {
     throw error instanceof Missing ? new Failure('JOB_EXPIRED', { cause: error }) : error;
   });
   const { pages } = await measureText(objects, record.output);
-  const job = textViewOf(record, base, undefined, { text: part.text, pages, cut: false });
+  const job = textViewOf(record, { base, suffix }, { text: part.text, pages, cut: false });
   const says = `Done: the text of ${inQuotes(record.filename)}; job_id ${record.id}.${warned(record.warnings)}${goesOn(record, part)}`;
   return {
     content: [

@@ -12,7 +12,7 @@ import { callForJob } from './job-call.ts';
 /** @throws Failure `INVALID_OPTION`, `NOT_IMPLEMENTED`, `OVERLOADED`, and as the tool does */
 export function runTool(deps: ApiDeps, call: ToolCall, context: CallContext): Promise<CallToolResult> {
   const { tool: sent, options, filename, [INCLUDE]: image, ...rest } = call.args;
-  const slug = slugOf(deps.catalog, sent);
+  const slug = slugOf(deps.catalogue.current, sent);
   const tool = findTool(deps, slug);
   const { files, others } = filesIn(rest);
   // The call's own copy: without it, a file in it would stay in memory as long as its job runs.

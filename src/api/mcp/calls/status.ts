@@ -20,19 +20,23 @@ const PRESET_SECONDS = 20;
 const MOST_OFFSET = 1_000_000_000;
 
 /** @throws Failure `INVALID_OPTION`, `JOB_NOT_FOUND`, `JOB_EXPIRED`, `CONVERSION_FAILED` */
-export async function jobStatus(deps: ApiDeps, { args, signal }: ToolCall, context: CallContext): Promise<CallToolResult> {
+export async function jobStatus(
+  deps: Pick<ApiDeps, 'jobs' | 'files' | 'catalogue' | 'service'>,
+  { args, signal }: ToolCall,
+  context: CallContext,
+): Promise<CallToolResult> {
   const seconds = readInteger(args, 'wait_seconds', MOST_SECONDS, `integer, 0 to ${MOST_SECONDS} s`) ?? PRESET_SECONDS;
   const textFrom = readInteger(args, 'text_offset', MOST_OFFSET, 'integer, the next_text_offset of an earlier answer');
   const image = readFlag(args, INCLUDE);
   const id = readId(args);
   const waitMs = Math.max(0, Math.min(seconds * 1_000, context.dueAt - performance.now()));
   if (batchIdPattern.test(id)) return batchStatus(deps, id, waitMs, signal, context);
-  const record = await waitForEnd(deps.jobs, id, waitMs, AbortSignal.any([signal, deps.stopping]));
+  const record = await waitForEnd(deps.jobs.store, id, waitMs, AbortSignal.any([signal, deps.service.stopping]));
   return resultOf(deps, record, context.base, { textFrom, image });
 }
 
 /** @throws Failure `JOB_NOT_FOUND` */
-export async function cancelCall(deps: ApiDeps, { args }: ToolCall): Promise<CallToolResult> {
+export async function cancelCall(deps: Pick<ApiDeps, 'jobs' | 'files'>, { args }: ToolCall): Promise<CallToolResult> {
   const id = readId(args);
   if (batchIdPattern.test(id)) await cancelBatch(deps, id);
   else await cancelJob(deps, id);

@@ -6,13 +6,13 @@ import { HANDSHAKE_VERSIONS, STATELESS_VERSION } from './protocol.ts';
 
 const ADDRESSES = ['/.well-known/mcp/server-card.json', '/.well-known/mcp/server-card', '/mcp/server-card'];
 
-export function serveCard(app: FastifyInstance, deps: ApiDeps): void {
+export function serveCard(app: FastifyInstance, deps: Pick<ApiDeps, 'service'>): void {
   const card = async (request: FastifyRequest) => ({
     $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
     name: 'io.filemill/filemill',
     title: 'filemill',
     description: 'Converts and processes images, audio, video, documents and PDFs.',
-    version: deps.version,
+    version: deps.service.version,
     remotes: [
       {
         type: 'streamable-http',

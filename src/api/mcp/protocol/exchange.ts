@@ -28,8 +28,10 @@ export interface Exchanges {
   close(): Promise<void>;
 }
 
-export function exchanges(deps: ApiDeps, served: Served): Exchanges {
-  const { settings, log, limits } = deps;
+export function exchanges(deps: Pick<ApiDeps, 'limits' | 'telemetry' | 'service'>, served: Served): Exchanges {
+  const { limits } = deps;
+  const { settings } = deps.service;
+  const { log } = deps.telemetry;
   const endpoint = createEndpoint((error) => log.debug({ why: error.name }, 'an MCP message was refused by the library'));
   const calls = callsInProgress();
   /** Open streams by client, on which a changed list is told. */
@@ -72,7 +74,7 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
   /** A call is charged before it begins, can be cancelled while it lasts, and is refunded at its end where no work was done. */
   async function answerCall(request: FastifyRequest, message: ToolCallMessage, arrived: Arrived): Promise<Response> {
     const { streams, gone } = arrived;
-    const id = deps.newId();
+    const id = deps.service.newId();
     const share = await reserveShare(request, id, message.params.name);
     const logFailedRefund = (err: unknown) => request.log.warn({ err }, 'a reserved share could not be refunded');
     const charge = chargeOf(share, logFailedRefund);
@@ -97,7 +99,7 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
 
   /** What calls no tool costs nothing. */
   async function answerOther(request: FastifyRequest, message: unknown, arrived: Arrived): Promise<Response> {
-    const context = { ...contextOf(request, arrived, deps.newId()), share: NO_SHARE, takeArguments: () => ({}) };
+    const context = { ...contextOf(request, arrived, deps.service.newId()), share: NO_SHARE, takeArguments: () => ({}) };
     const make = served.factoryFor(request, context, { began: () => {}, ended: async () => {} });
     return endpoint.answer(message, headersFor(request), arrived.streams, arrived.gone, make);
   }
@@ -117,7 +119,7 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
       requestId: request.id,
       dueAt: performance.now() + settings.mcp.answerMs,
       release,
-      log: (about) => request.log.info(about, 'files were received'),
+      log: request.log,
     };
   }
 

@@ -1,5 +1,6 @@
 /** What serves the tools behind an MCP address, and what it is given with each call. */
 import type { FastifyRequest } from 'fastify';
+import type { Log } from '../../../telemetry/log.ts';
 import type { ReservedShare } from '../../admission/share.ts';
 import type { Factory } from './protocol.ts';
 
@@ -20,7 +21,7 @@ export interface CallContext {
   readonly dueAt: number;
   /** To be called when no file of the request is in memory any more. */
   readonly release: () => void;
-  readonly log: (about: object) => void;
+  readonly log: Pick<Log, 'info'>;
 }
 
 /** Called as a call proceeds, so that it is charged or refunded. */

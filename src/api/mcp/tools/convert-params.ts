@@ -2,9 +2,10 @@
 import { optionTexts } from '../../../catalog/options/texts.ts';
 import type { Param } from './tool.ts';
 
-const options = Object.entries(optionTexts).map(([field, { means, preset }]): [string, Param] => [
+const options = Object.entries(optionTexts).map(([field, { means, brief = means, preset }]): [string, Param] => [
   field,
-  { field, means, ...(preset === undefined ? {} : { preset }) },
+  // What is switched on is off otherwise.
+  { field, means: brief, ...(preset === undefined || preset === false ? {} : { preset }) },
 ]);
 
 /** Not a field of a form: REST takes `ocr_lang` as the request for OCR (`calls/normalize.ts`). */

@@ -6,6 +6,7 @@ import type { Catalog } from '../../../catalog/catalog.ts';
 import { fieldSchema, type Schema } from '../../../catalog/options/field-schema.ts';
 import { optionSchemas } from '../../../catalog/options/options.ts';
 import { families } from '../../../contracts/toolchains.ts';
+import { WEBHOOK_URL } from '../../intake/receive.ts';
 import { humanSize } from '../../jobs/view.ts';
 import type { ApiSettings } from '../../settings.ts';
 import type { Tool } from '../protocol/protocol.ts';
@@ -19,6 +20,7 @@ export const LIST_FORMATS = 'list_supported_formats';
 export const CONVERT_FILES = 'convert_files';
 export const LIST_TOOLS = 'list_tools';
 export const RUN_TOOL = 'run_tool';
+export const RUN_RECIPE = 'run_recipe';
 export const CANCEL_JOB = 'cancel_job';
 
 /** Asks for the resulting picture in the answer. */
@@ -33,7 +35,7 @@ export function describeMcpTools(
   { mcp, maxBatchFiles }: Pick<ApiSettings, 'mcp' | 'maxBatchFiles'>,
 ): (base: string) => readonly Tool[] {
   const [convert, ...others] = mcpTools.map((tool) => describe(catalog, tool, mcp));
-  const more = [...others, convertFiles(mcp, maxBatchFiles), LISTS_TOOLS, runTool(catalog), ...OWN];
+  const more = [...others, convertFiles(mcp, maxBatchFiles), LISTS_TOOLS, runTool(catalog), runRecipe(mcp, maxBatchFiles), ...OWN];
   return (base) => (convert === undefined ? more : [withWays(convert, mcp, base), ...more]);
 }
 
@@ -97,7 +99,7 @@ function paramSchema({ means, preset, schema }: Param, field: z.ZodType | undefi
 /** Adds what an option's words say beyond its schema: units, and how a text is written. */
 function withWords(means: string, words: string, type: unknown, lists: boolean, isEnum: boolean): string {
   if (words === '' || type === 'boolean' || (isEnum && !lists)) return means;
-  const range = /^integer, \d{1,9} to \d{1,9}/.exec(words)?.[0];
+  const range = /^(?:integer|number), -?\d{1,9} to -?\d{1,9}/.exec(words)?.[0];
   if (range === undefined || lists) return `${means} ${sentence(words)}`;
   const unit = words.slice(range.length).trim();
   if (unit.startsWith(':')) return `${means} ${sentence(unit.slice(1).trim())}`;
@@ -109,6 +111,11 @@ const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${w
 
 /** Length of an option, characters. */
 const MAX_TEXT = 500;
+
+/** Every tool that creates a job takes it; it is described where a model reads first. */
+const MESSAGE: Readonly<Record<string, Schema>> = {
+  [WEBHOOK_URL]: { type: 'string', maxLength: 2_048, description: 'Where the job is sent when it ends: an https URL.' },
+};
 
 /** The ways to give a file are told once, in the tool that is listed first. */
 const AS_IN_CONVERT_FILE = 'As in convert_file.';
@@ -135,7 +142,7 @@ function withWays(tool: Tool, { maxInlineBytes, maxRequestBytes }: McpSettings, 
     description: 'Name with extension, for base64: it names the result, and shows the kind of a text.',
   };
   const image: Schema = { type: 'boolean', description: 'Also show the resulting image in the answer, up to 512 KB.' };
-  const properties = { ...tool.inputSchema.properties, file, filename, [INCLUDE_IMAGE]: image } as Properties;
+  const properties = { ...tool.inputSchema.properties, file, filename, [INCLUDE_IMAGE]: image, ...MESSAGE } as Properties;
   return { ...tool, inputSchema: { ...tool.inputSchema, properties } };
 }
 
@@ -146,6 +153,14 @@ const options = (means: string): Schema => ({
   description: `${means}, as a JSON object in a string, such as {"pages":"2-4"}.`,
 });
 
+const someFiles = (maxItems: number, maxLength: number, description: string): Schema => ({
+  type: 'array',
+  minItems: 1,
+  maxItems,
+  items: { type: 'string', maxLength },
+  description,
+});
+
 const convertFiles = ({ maxRequestBytes }: McpSettings, maxFiles: number): Tool => ({
   name: CONVERT_FILES,
   title: 'Convert files',
@@ -153,15 +168,10 @@ const convertFiles = ({ maxRequestBytes }: McpSettings, maxFiles: number): Tool 
   inputSchema: {
     type: 'object',
     properties: {
-      files: {
-        type: 'array',
-        minItems: 1,
-        maxItems: maxFiles,
-        items: { type: 'string', maxLength: maxRequestBytes },
-        description: 'Each as "file" in convert_file.',
-      },
+      files: someFiles(maxFiles, maxRequestBytes, 'Each as "file" in convert_file.'),
       to_format: { type: 'string', maxLength: 16, description: 'Extension of the target format.' },
       options: options('Options of convert_file for all files'),
+      ...MESSAGE,
     } as Properties,
     required: ['files', 'to_format'],
   },
@@ -194,19 +204,40 @@ const runTool = ({ tools }: Known): Tool => ({
     type: 'object',
     properties: {
       tool: { type: 'string', maxLength: 64, description: 'Its name, such as split-pdf.' },
-      files: {
-        type: 'array',
-        minItems: 1,
-        maxItems: Math.max(1, ...[...tools.values()].map(({ files }) => files.max)),
-        items: { type: 'string', maxLength: 1 << 24 },
-        description: 'Each as "file" in convert_file; one, unless the tool takes several. For webpage-to-pdf the URL of the page.',
-      },
+      files: someFiles(
+        Math.max(1, ...[...tools.values()].map(({ files }) => files.max)),
+        1 << 24,
+        'Each as "file" in convert_file; one, unless the tool takes several. For webpage-to-pdf the URL of the page.',
+      ),
       options: options('Options of the tool'),
+      ...MESSAGE,
       ...SHOWS,
     } as Properties,
     required: ['tool', 'files'],
   },
   outputSchema: TEXT_JOB_OUTPUT,
+  annotations: CREATES,
+});
+
+const runRecipe = ({ maxRequestBytes }: McpSettings, maxFiles: number): Tool => ({
+  name: RUN_RECIPE,
+  title: 'Run recipe',
+  description: 'Runs several steps as one job: conversions and tools, each on the files or on what earlier steps made.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      files: someFiles(maxFiles, maxRequestBytes, 'Each as "file" in convert_file.'),
+      recipe: {
+        type: 'string',
+        maxLength: 16_384,
+        description:
+          'JSON in a string: {"steps":[{"name":"a","do":"convert","from":["files"],"options":{"to_format":"pdf"}},{"name":"b","do":"merge-pdf","from":["a"]}],"outputs":["b"]}; or the name of one that this server has.',
+      },
+      options: options('What a named recipe lets you change'),
+    } as Properties,
+    required: ['files', 'recipe'],
+  },
+  outputSchema: JOB_OUTPUT,
   annotations: CREATES,
 });
 

@@ -2,7 +2,7 @@
 import { answerHeaders } from '../headers.ts';
 import { refusals } from '../refusals.ts';
 import type { Operation, Paths, Response, Schema } from '../shape.ts';
-import { envelope, parameterRef } from '../shape.ts';
+import { envelope, parameterRef, schemaRef } from '../shape.ts';
 import { jobResponse } from './work.ts';
 
 const JOB_ID = parameterRef('JobId');
@@ -12,6 +12,8 @@ const DELETED: Response = { description: 'The job is cancelled if it was not don
 const FILE_HEADERS = ['Content-Disposition', 'ETag', 'Accept-Ranges'];
 /** The first is what generated clients take: bytes. An output has its own media type. */
 const BYTES = { schema: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' } } as const;
+/** A document as JSON; data that was converted to JSON has another form. */
+const DOCUMENT = { schema: { anyOf: [schemaRef('DocumentModel'), {}] } };
 const anyFile = { 'application/octet-stream': BYTES, '*/*': BYTES };
 
 /** Each event of the stream. */
@@ -25,6 +27,9 @@ const EVENT: Schema = {
   required: ['event', 'id', 'data'],
 };
 
+/** What sends one file. */
+const FILES_OF_JOBS = ['getJobOutput', 'getNamedOutput'];
+
 const output = (operationId: string, summary: string): Operation => ({
   operationId,
   summary,
@@ -35,14 +40,31 @@ const output = (operationId: string, summary: string): Operation => ({
     200: {
       description: 'The file.',
       headers: answerHeaders(...FILE_HEADERS),
-      ...(operationId === 'getJobOutput' ? { content: anyFile } : {}),
+      ...(FILES_OF_JOBS.includes(operationId) ? { content: { ...anyFile, 'application/json': DOCUMENT } } : {}),
     },
-    ...(operationId === 'getJobOutput'
+    ...(FILES_OF_JOBS.includes(operationId)
       ? { 206: { description: 'The requested part.', headers: answerHeaders(...FILE_HEADERS, 'Content-Range'), content: anyFile } }
       : {}),
     304: { description: 'The client already has it.', headers: answerHeaders('ETag') },
     ...refusals('Output'),
   },
+});
+
+/** One of several outputs: it keeps its name. */
+const named = (operation: Operation): Operation => ({
+  ...operation,
+  parameters: [
+    JOB_ID,
+    {
+      name: 'name',
+      in: 'path',
+      required: true,
+      description: 'The name of the step, as `outputs` of the job lists it.',
+      schema: { type: 'string' },
+      example: 'book',
+    },
+    ...['Range', 'IfRange', 'IfNoneMatch', 'RequestId'].map(parameterRef),
+  ],
 });
 
 const ZIP: Response = { description: 'A ZIP.', headers: answerHeaders('Content-Disposition', 'Accept-Ranges') };
@@ -92,6 +114,10 @@ export const resultPaths: Paths = {
   '/api/v1/jobs/{job_id}/output': {
     get: output('getJobOutput', 'Download the output of a job'),
     head: output('headJobOutput', 'Get the headers of the output of a job'),
+  },
+  '/api/v1/jobs/{job_id}/outputs/{name}': {
+    get: named(output('getNamedOutput', 'Download one result of a recipe')),
+    head: named(output('headNamedOutput', 'Get the headers of one result of a recipe')),
   },
   '/api/v1/jobs/{job_id}/fidelity': {
     get: {

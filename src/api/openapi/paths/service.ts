@@ -23,6 +23,9 @@ const read = (operationId: string, summary: string, contentType: string, schema:
   },
 });
 
+/** A read of what an installation may lack. */
+const sometimes = (operation: Operation): Operation => ({ ...operation, responses: { ...operation.responses, ...refusals('Slug') } });
+
 /** A read that clients may cache by its ETag. */
 const lasting = (operation: Operation, kind: 'Choice' | 'Read'): Operation => {
   const { 200: answer, ...rest } = operation.responses;
@@ -106,6 +109,15 @@ export const servicePaths: Paths = {
       responses: { ...read('', '', 'application/json', envelope('ToolEntry')).responses, ...refusals('Slug') },
     },
   },
+  '/api/v1/recipes': {
+    get: read(
+      'listRecipes',
+      'List the recipes that the operator has named',
+      'application/json',
+      envelope('RecipeList'),
+      'Each is run by its name.',
+    ),
+  },
   '/api/v1': {
     get: read('getEntry', 'Find everything', 'application/json', envelope('Entry'), 'The same as `/`.'),
   },
@@ -120,6 +132,17 @@ export const servicePaths: Paths = {
   },
   '/api/v1/limits': {
     get: read('getLimits', 'Get your usage and what remains', 'application/json', envelope('Limits'), 'Does not count against limits.'),
+  },
+  '/api/v1/webhooks/keys': {
+    get: sometimes(
+      read(
+        'getWebhookKeys',
+        'Get the keys that verify webhooks',
+        'application/json',
+        envelope('WebhookKeys'),
+        'Each message has a signature (`v1a`) for each key. Where no webhooks are sent, this answers 404.',
+      ),
+    ),
   },
   '/api/v1/health': {
     get: read(

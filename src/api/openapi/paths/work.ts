@@ -1,7 +1,7 @@
 /** Requests that create jobs: conversions, batches and tools. */
 import type { Tool } from '../../../catalog/tool.ts';
 import { tools } from '../../../catalog/tools.ts';
-import { batchForm, convertForm, type Figures, toolForm } from '../form.ts';
+import { batchForm, convertForm, type Figures, recipeForm, toolForm } from '../form.ts';
 import { answerHeaders } from '../headers.ts';
 import { refusals } from '../refusals.ts';
 import type { Operation, Paths, Response } from '../shape.ts';
@@ -88,6 +88,18 @@ export const workPaths = (figures: Figures): Paths => ({
         },
         ...refusals('Batch'),
       },
+    },
+  },
+  '/api/v1/recipes/run': {
+    post: {
+      operationId: 'runRecipe',
+      summary: 'Run several steps as one job',
+      description:
+        'Each step is a conversion or a tool, and reads the files that were sent or those of earlier steps. All is validated before anything runs: an error names `step` and `field` in its details. The job has `outputs`, and as `output` the only one or a ZIP of all. Limits count each conversion.',
+      tags: ['Recipes'],
+      parameters: JOB_PARAMETERS,
+      requestBody: recipeForm(figures),
+      responses: { 200: jobResponse(), 303: SEE_OUTPUT, ...refusals('Tool') },
     },
   },
   ...Object.fromEntries(tools.map((tool) => [`/api/v1/tools/${tool.slug}`, { post: toolOperation(tool, figures) }])),

@@ -1,7 +1,7 @@
 /** libarchive: files and folders from one archive into another. */
 import { conversionFailed, inputLimit, type Reason } from '../../../errors.ts';
-import { NO_PASSWORD, UNKNOWN_METHODS, WRONG_PASSWORD } from '../../archive-phrases.ts';
-import { MAX_ENTRIES } from '../../bounds.ts';
+import { NO_PASSWORD, namesCollide, UNKNOWN_METHODS, WRONG_PASSWORD } from '../../archive-phrases.ts';
+import { MAX_ENTRIES, MAX_NODES } from '../../bounds.ts';
 import { type Engine, type EngineWarning, everyPair, type Facts, type Task } from '../../engine.ts';
 import { TAR } from '../../known-good.ts';
 import { type Meanings, meaningOf } from '../../planning/phrases.ts';
@@ -38,14 +38,14 @@ export const engine: Engine = {
   trials: [{ file: TAR, target: 'zip' }],
   options: () => ['password'],
   inspect: {
-    step: (input, { source, passwordFile }) => ({
+    step: (input, { source, target, passwordFile }) => ({
       run: 'archive',
-      args: ['inspect', input, source, '.', passwordFile ?? '/dev/null'],
+      args: ['inspect', input, source, '.', passwordFile ?? '/dev/null', target],
     }),
     read: bounded,
   },
   plan: ({ source, target, input, output, scratch, passwordFile, facts }) => ({
-    warnings: warningsOf(facts as unknown as Found, target),
+    warnings: warningsOf(facts as unknown as Found),
     steps: [
       {
         run: 'archive',
@@ -55,8 +55,8 @@ export const engine: Engine = {
           source,
           scratch,
           passwordFile ?? '/dev/null',
-          `${output}/archive.${target}`,
           target,
+          `${output}/archive.${target}`,
           String(facts['bytes']),
         ],
         progress: shareOf,
@@ -78,7 +78,10 @@ interface Found {
   readonly sparse: number;
   readonly unsafe: number;
   readonly guessed: number;
-  readonly reserved: number;
+  readonly changed: number;
+  readonly apart: number;
+  readonly alike: number;
+  readonly nodes: number;
   /** A TAR without its end. */
   readonly openEnded: boolean;
 }
@@ -89,6 +92,7 @@ function bounded(stdout: string, { source }: Pick<Task, 'source'>): Facts {
   const found = JSON.parse(line) as Found;
   const all = found.entries + found.links + found.devices + found.unsafe + found.own;
   if (all > MAX_ENTRIES) throw inputLimit('entries', MAX_ENTRIES, all);
+  if (found.nodes > MAX_NODES) throw inputLimit('entries', MAX_NODES, found.nodes);
   if (found.bytes > found.most) throw inputLimit('unpacked_bytes', found.most, found.bytes);
   if (found.entries === 0) throw conversionFailed('corrupt_input', { says: 'The archive contains no file or folder.' });
   // These have the content at one of a file's names, libarchive gives it to none of them.
@@ -98,7 +102,7 @@ function bounded(stdout: string, { source }: Pick<Task, 'source'>): Facts {
   return { ...found };
 }
 
-function warningsOf({ links, devices, unsafe, guessed, reserved, openEnded }: Found, target: string): readonly EngineWarning[] {
+function warningsOf({ links, devices, unsafe, guessed, changed, apart, alike, openEnded }: Found): readonly EngineWarning[] {
   const dropped = [
     [links, 'links'],
     [devices, 'special files'],
@@ -111,8 +115,17 @@ function warningsOf({ links, devices, unsafe, guessed, reserved, openEnded }: Fo
     ...(guessed === 0
       ? []
       : [{ code: 'names_guessed', message: `The encoding of ${guessed} names is not known; they were read as code page 437.` }]),
-    ...(reserved === 0 || !ZIPS.includes(target)
+    ...(changed === 0
       ? []
-      : [{ code: 'names_changed', message: `${reserved} names are those of devices on Windows: each begins with "_" in the result.` }]),
+      : [
+          {
+            code: 'names_changed',
+            message: `${changed} names mislead, or cannot be had on every system: they were changed in the result.`,
+          },
+        ]),
+    ...namesCollide(apart),
+    ...(alike === 0
+      ? []
+      : [{ code: 'names_alike', message: `${alike} names differ from others only in capital letters: some systems keep one of each.` }]),
   ];
 }

@@ -5,7 +5,7 @@ import { MAX_PAGES } from '../../bounds.ts';
 import type { Engine, Plan, ProcessStep, Task } from '../../engine.ts';
 import { CBZ } from '../../known-good.ts';
 import { flatten } from '../pictures/imagemagick/command.ts';
-import { explain } from '../pictures/imagemagick/explain.ts';
+import { explainImageMagick } from '../pictures/imagemagick/explain.ts';
 import { CONVERT, IMAGEMAGICK_LIMITS } from '../pictures/imagemagick/inspect.ts';
 
 export const engine: Engine = {
@@ -25,7 +25,7 @@ export const engine: Engine = {
     steps: [],
     next: { look: { run: 'comic', args: [task.input, task.scratch] }, plan: (said) => bound(pagesIn(said), task) },
   }),
-  explain,
+  explain: explainImageMagick,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 

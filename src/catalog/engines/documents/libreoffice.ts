@@ -17,6 +17,10 @@ const SHEETS = ['xlsx', 'xls', 'ods', 'fods'];
 const SLIDES = ['pptx', 'ppt', 'odp', 'fodp'];
 const ENCRYPTABLE = new Set(['docx', 'doc', 'odt', 'xlsx', 'xls', 'ods', 'pptx', 'ppt', 'odp']);
 
+/** Files of several sheets, and those that all of them become. */
+const SEVERAL = new Set([...SHEETS, 'sxc', 'xlsb']);
+const SAME_KIND = new Set(SHEETS);
+
 /** Their values have no types: which are numbers is for the reader to tell. */
 const SEPARATED = new Set(['csv', 'tsv']);
 const TEXTS = new Set(['txt', 'html', 'dif', ...SEPARATED]);
@@ -34,6 +38,7 @@ const CONVERSIONS: readonly Conversion[] = [
   ...everyPair([...SHEETS, 'csv', 'tsv'], SHEETS, { rank: 85 }),
   // The loss of formulas is reported only for a document that has some: the program looks.
   ...everyPair(SHEETS, ['csv'], { rank: 90, loses: ['formatting'] }),
+  ...everyPair(SHEETS, ['tsv'], { rank: 90, loses: ['formatting'] }),
   ...everyPair(['tsv'], ['csv'], { rank: 90 }),
   ...everyPair([...SHEETS, 'csv', 'tsv'], ['html'], { rank: 60 }),
 
@@ -67,6 +72,11 @@ export const engine: Engine = {
   options: (source, target) => [
     ...(ENCRYPTABLE.has(source) ? (['password'] as const) : []),
     ...(target === 'pdf' ? (['pages', 'img_quality', 'pdfa'] as const) : []),
+    ...(SEVERAL.has(source) && !SAME_KIND.has(target) ? (['worksheet'] as const) : []),
+    ...(target === 'pdf' && SHEETS.includes(source) ? (['sheet_fit'] as const) : []),
+    ...(target === 'pdf' && SLIDES.includes(source) ? (['hidden_slides', 'notes'] as const) : []),
+    ...(target === 'pdf' && WORDS.includes(source) ? (['comments'] as const) : []),
+    ...(WORDS.includes(source) ? (['tracked_changes'] as const) : []),
     ...(SEPARATED.has(source) ? (['csv_types'] as const) : []),
     ...(TEXTS.has(source) ? (['charset'] as const) : []),
   ],

@@ -1,12 +1,23 @@
 /** Pandoc: markup to markup, word-processor and e-book formats. */
-import { type Conversion, type Engine, everyPair, type Plan, type ProcessStep, type Task } from '../../engine.ts';
+import type { Reason } from '../../../errors.ts';
+import {
+  type Binary,
+  type Conversion,
+  type Engine,
+  everyPair,
+  type Inspection,
+  type Plan,
+  type ProcessStep,
+  type Step,
+  type Task,
+} from '../../engine.ts';
 import { MD } from '../../known-good.ts';
 import { COUNT, countDocument } from '../../planning/documents/document.ts';
-import { UTF8 } from '../../planning/documents/text.ts';
-import { reasonOfText } from '../../planning/told.ts';
+import { TITLE, titleStep, UTF8 } from '../../planning/documents/text.ts';
+import { ownStep, reasonOfText } from '../../planning/told.ts';
 
 /** Pandoc's names for our format ids (pandoc --list-input-formats, 2.17). */
-const READS: Readonly<Record<string, string>> = {
+export const PANDOC_READS: Readonly<Record<string, string>> = {
   md: 'gfm',
   html: 'html',
   docx: 'docx',
@@ -34,7 +45,8 @@ const READS: Readonly<Record<string, string>> = {
   t2t: 't2t',
 };
 const WRITES: Readonly<Record<string, string>> = {
-  md: 'gfm',
+  // Formulas as GitHub has them.
+  md: 'gfm+tex_math_dollars',
   html: 'html5',
   epub: 'epub3',
   rst: 'rst',
@@ -79,6 +91,8 @@ const PACKAGES = ['docx', 'odt', 'epub', 'pptx'];
 const SHOWING = [...PACKAGES, 'html', 'fb2', 'rtf'];
 /** Sources that contain their pictures: `clean` puts these into the tree. */
 const ILLUSTRATED = ['docx', 'odt', 'epub', 'fb2'];
+/** Sources with drawings in SVG in the text itself. */
+const DRAWN = ['html', 'epub'];
 const LOSES = ['page layout'];
 /** The sandbox keeps Pandoc from reading pictures that are elsewhere, and formats of plain text cannot contain any. */
 const picturesLost = ({ source, target }: Conversion): readonly string[] => {
@@ -98,20 +112,29 @@ const losesOf = (pair: Conversion) => {
   return [...picturesLost(pair), ...LOSES, ...(source === 'fb2' || target === 'opml' ? ['tables'] : [])];
 };
 
-const sources = Object.keys(READS);
+const sources = Object.keys(PANDOC_READS);
 const targets = Object.keys(WRITES);
 const markup = sources.filter((id) => !['docx', 'odt', 'html'].includes(id));
 const references = Object.keys(REFERENCES);
-const LOCKABLE = ['docx', 'odt'];
+export const LOCKABLE_TEXTS: readonly string[] = ['docx', 'odt'];
 const TEXTS: ReadonlySet<string> = new Set(
-  [...sources, ...references].filter((id) => ![...LOCKABLE, 'epub', 'ipynb', 'csljs'].includes(id)),
+  [...sources, ...references].filter((id) => ![...LOCKABLE_TEXTS, 'epub', 'ipynb', 'csljs'].includes(id)),
 );
 /** Formats between which LibreOffice keeps the layout, and Pandoc only the structure. */
 const OFFICE = ['docx', 'odt', 'rtf'];
 
+export const CLEAN: Binary = { at: ['program:documents/pandoc-tree.ts'] };
+
 const COUNTED = countDocument({ depth: 50 });
 /** Pandoc's readers of these take time by the square of their paragraphs, 10 s for so many; a book of 1,000 pages has 15,000. */
 const COUNTED_OFFICE = countDocument({ depth: 50, paragraphs: 25_000 });
+
+/** What is counted before Pandoc reads a text. */
+export const inspectForPandoc: Inspection = {
+  ...COUNTED,
+  sources: new Set(['docx', 'odt', 'html']),
+  read: (stdout, task) => (task.source === 'html' ? COUNTED : COUNTED_OFFICE).read(stdout, task),
+};
 
 export const engine: Engine = {
   id: 'pandoc',
@@ -120,9 +143,13 @@ export const engine: Engine = {
   toolchains: ['office'],
   binaries: {
     pandoc: { at: ['/usr/bin/pandoc'], version: { args: ['--version'], pattern: /^pandoc (\d+\.\d+)/m } },
-    clean: { at: ['program:documents/pandoc-tree.ts'] },
+    clean: CLEAN,
     epub: { at: ['program:documents/epub.ts'] },
+    docx: { at: ['program:documents/docx.ts'] },
+    odt: { at: ['program:documents/odt.ts'] },
     count: COUNT,
+    rsvg: { at: ['/usr/bin/rsvg-convert'] },
+    title: TITLE,
     utf8: UTF8,
   },
   conversions: [
@@ -139,73 +166,154 @@ export const engine: Engine = {
     ...everyPair(references, references, { rank: 80 }).filter(({ source, target }) => source !== target),
   ].map((pair) => ({ ...pair, rank: pair.target === 'opml' ? OUTLINE_RANK : pair.rank, loses: losesOf(pair) })),
   trials: [{ file: MD, target: 'docx' }],
-  options: (source) => (TEXTS.has(source) ? ['charset'] : []),
+  options: (source) => (source === 'docx' ? ['tracked_changes'] : TEXTS.has(source) ? ['charset'] : []),
   readsUtf8: TEXTS,
-  inspect: {
-    ...COUNTED,
-    sources: new Set(['docx', 'odt', 'html']),
-    read: (stdout, task) => (task.source === 'html' ? COUNTED : COUNTED_OFFICE).read(stdout, task),
-  },
+  inspect: inspectForPandoc,
   plan: (task) => {
-    const { steps, ...more } = task.source === 'epub' ? fromBook(task) : planOf(task);
-    return { steps: [...(LOCKABLE.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : []), ...steps], ...more };
+    const { steps, ...more } = READY[task.source]?.(task) ?? planOf(task);
+    const open = LOCKABLE_TEXTS.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : [];
+    return { ...more, steps: [...open, ...steps] };
   },
-  explain: (output, code) => {
-    // 251 is the run-time system's own exit code for an exhausted heap (GHC user's guide, "RTS options to control the heap").
-    if (output.trim() === 'encrypted document') return 'password_required';
-    if (code === 251 || /heap exhausted|heap overflow/i.test(output)) return 'memory';
-    return reasonOfText(output, code);
-  },
+  explain: explainPandoc,
 };
 
-/** Pandoc finds nothing that the package of a book names by `../`. */
-function fromBook(task: Task): Plan {
-  const book = `${task.scratch}/book.epub`;
-  const { steps, ...more } = planOf({ ...task, input: book });
-  return { steps: [{ run: 'epub', args: [task.input, book], answers: true }, ...steps], ...more };
+/** Why Pandoc, or what opens a locked document for it, failed. */
+export function explainPandoc(output: string, code: number | null): Reason | undefined {
+  // 251 is the run-time system's own exit code for an exhausted heap (GHC user's guide, "RTS options to control the heap").
+  if (output.trim() === 'encrypted document') return 'password_required';
+  if (code === 251 || /heap exhausted|heap overflow/i.test(output)) return 'memory';
+  return reasonOfText(output, code);
 }
+
+/** A program that writes a source so that Pandoc reads all of it. */
+function madeReady(run: string, ...options: readonly string[]): (task: Task) => Plan {
+  return (task) => {
+    const ready = `${task.scratch}/ready.${task.source}`;
+    const { steps, ...more } = planOf({ ...task, input: ready });
+    return { steps: [ownStep(run, [...options, task.input, ready]), ...steps], ...more };
+  };
+}
+const READY: Readonly<Record<string, (task: Task) => Plan>> = {
+  epub: madeReady('epub'),
+  docx: madeReady('docx'),
+  odt: madeReady('odt', '--read'),
+};
 
 /** A crafted table can make the Haskell heap grow without bound; the launcher's limit would only kill it later. */
 export const HEAP = ['+RTS', '-M768m', '-RTS'];
 
+/** Where a page is written first. Pandoc takes the file's name as the title of a page whose text has none, and `titleStep` replaces that. */
+const pageIn = ({ scratch }: Pick<Task, 'scratch'>): string => `${scratch}/page.html`;
+
+/** What Pandoc made the result of: a step ends with its input. */
+const lastOf = (steps: readonly Step[]): string => {
+  const last = steps.at(-1);
+  return last !== undefined && 'args' in last ? (last.args.at(-1) ?? '') : '';
+};
+
 function planOf(task: Task): Plan {
+  return task.target === 'html' ? titled(task, planTree(task)) : planTree(task);
+}
+
+/** Adds the step that gives a page its title to the last part of a plan. */
+function titled(task: Task, { steps, next, ...more }: Plan): Plan {
+  if (next !== undefined) return { ...more, steps, next: { ...next, plan: (said) => titled(task, next.plan(said)) } };
+  return { ...more, steps: [...steps, titleStep(pageIn(task), task.output, lastOf(steps))] };
+}
+
+function planTree(task: Task): Plan {
+  const from = PANDOC_READS[task.source] ?? REFERENCES[task.source] ?? '';
+  if (task.facts['dollars'] !== true) return planRead(task, from);
+  return withFormulas(task, from, (reader, tree) => planRead(task, reader, reader === 'json' ? tree : undefined));
+}
+
+/**
+ * Reads formulas between dollars as GitHub does. Pandoc takes some prices in dollars for formulas: a look at the tree makes words of those again.
+ * @param written the plan from a format of Pandoc's, and the file that is in it: the tree, or the source where that is too large for one
+ */
+export function withFormulas(
+  { input, scratch }: Pick<Task, 'input' | 'scratch'>,
+  from: string,
+  written: (from: string, read: string) => Plan,
+): Plan {
+  const [found, tree] = [`${scratch}/formulas.json`, `${scratch}/found.json`];
+  const read = step(['--sandbox', `--from=${from}${FORMULAS}`, '--to=json', `--output=${found}`], input);
+  const look: ProcessStep = { run: 'clean', args: ['--prices', found, tree] };
+  return { steps: [read], next: { look, plan: (said) => (isTooLarge(said) ? written(from, input) : written('json', tree)) } };
+}
+
+export const FORMULAS = '+tex_math_dollars';
+
+/** What librsvg draws of each: twice as large, and no side longer than this. What it cannot draw is left out. */
+const LONGEST_SIDE = 3000;
+function drawingSteps(said: string, folder: string): readonly ProcessStep[] {
+  const names = said.match(/\b[0-9a-f]{32}\b/g) ?? [];
+  const size = ['--zoom', '2', '--width', `${LONGEST_SIDE}`, '--height', `${LONGEST_SIDE}`, '--keep-aspect-ratio'];
+  return names.map((name) => ({
+    run: 'rsvg',
+    args: [...size, '--output', `${folder}/${name}.png`, `${folder}/${name}.svg`],
+    succeeds: [0, 1],
+  }));
+}
+
+/** @param from Pandoc's name for the source @param tree that was already made of it */
+function planRead(task: Task, from: string, tree?: string): Plan {
   const { source, target, input, output, scratch } = task;
-  const found = `${scratch}/found.json`;
+  const found = tree ?? `${scratch}/found.json`;
   const cleaned = `${scratch}/clean.json`;
-  const written = `${output}/document.${target}`;
-  const from = READS[source] ?? REFERENCES[source] ?? '';
+  const written = target === 'html' ? pageIn(task) : `${target === 'odt' ? scratch : output}/document.${target}`;
+  // Pandoc leaves out the cells that others cover.
+  const covered = target === 'odt' ? [ownStep('odt', [written, `${output}/document.odt`])] : [];
   const to = WRITES[target] ?? WRITES_BY_NAME[target] ?? REFERENCES[target] ?? '';
   const cite = isReferences(source) && !isReferences(target) ? ['--citeproc'] : [];
   // The file is read in the sandbox only: RST, LaTeX and Org sources include any file that they name (pandoc manual, "A note on security").
-  const read = step(['--sandbox', `--from=${from}`, ...cite, '--to=json', `--output=${found}`], input);
+  // Accepted, unless it is said.
+  const changes = task.options.tracked_changes === 'reject' ? ['--track-changes=reject'] : [];
+  const read =
+    tree === undefined ? [step(['--sandbox', `--from=${from}`, ...changes, ...cite, '--to=json', `--output=${found}`], input)] : [];
   const illustrated = ILLUSTRATED.includes(source) && SHOWING.includes(target);
-  // A book must name its language (EPUB 3.3, 5.5.3.1.3); Pandoc would name the locale, "C".
-  const language = target === 'epub' ? ['--language', 'und'] : [];
+  // A book must name its language and its title (EPUB 3.3, 5.5.3.1); Pandoc would name the locale, "C".
+  const language = target === 'epub' ? ['--language', 'und', '--titled'] : [];
   const clean: ProcessStep = {
     run: 'clean',
     args: [found, cleaned, ...(illustrated ? ['--pictures', input] : []), ...language],
     answers: true,
   };
-  if (PACKAGES.includes(target) || illustrated || (source === 'html' && SHOWING.includes(target)))
-    return { steps: [read, clean, step(['--from=json', `--to=${to}`, '--standalone', `--output=${written}`], cleaned)] };
+  const write = [step(['--from=json', `--to=${to}`, '--standalone', `--output=${written}`], cleaned), ...covered];
+  if (DRAWN.includes(source) && SHOWING.includes(target)) {
+    const folder = `${scratch}/drawings`;
+    const look: ProcessStep = { run: 'clean', args: ['--drawings', found, folder] };
+    return {
+      steps: read,
+      next: {
+        look,
+        plan: (said) => ({ steps: [...drawingSteps(said, folder), { ...clean, args: [...clean.args, '--drawn', folder] }, ...write] }),
+      },
+    };
+  }
+  if (PACKAGES.includes(target) || illustrated) return { steps: [...read, clean, ...write] };
   const safe = ['--sandbox', `--to=${to}`, '--standalone', `--output=${written}`];
-  const whole = step([`--from=${from}`, ...safe], input);
+  const whole = step([`--from=${from}`, ...changes, ...safe], input);
   if (WRAPPED.includes(source) && SHOWING_WRAPPERS.includes(target)) {
     const look: ProcessStep = { run: 'clean', args: ['--plain', found, cleaned] };
     // Pandoc needs more memory for a tree than for what it was made of.
     return {
-      steps: [read],
+      steps: read,
       next: { look, plan: (said) => ({ steps: [isTooLarge(said) ? whole : step(['--from=json', ...safe], cleaned)] }) },
     };
   }
   // Headings inside the cells of a notebook are invisible to the writers of outlines.
-  if (source === 'ipynb') return { steps: [read, clean, step(['--from=json', ...safe], cleaned)] };
+  if (source === 'ipynb') return { steps: [...read, clean, step(['--from=json', ...safe], cleaned)] };
   // Read as a standalone document, the first heading of RST becomes the title, which many formats lack; of references the list would stand there once more.
-  if (source === 'rst' || cite.length > 0) return { steps: [read, step(['--from=json', ...safe], found)] };
+  if (source === 'rst' || cite.length > 0 || tree !== undefined) return { steps: [...read, step(['--from=json', ...safe], found)] };
   return { steps: [whole] };
 }
 
 /** @param said what `pandoc-tree.ts --plain` prints */
 const isTooLarge = (said: string): boolean => said.includes('"left":true');
 
-const step = (args: readonly string[], input: string): ProcessStep => ({ run: 'pandoc', args: ['--quiet', ...args, ...HEAP, input] });
+/** Formulas of a page as browsers show them (MathML Core). */
+const step = (args: readonly string[], input: string): ProcessStep => ({
+  run: 'pandoc',
+  args: ['--quiet', ...(args.includes('--to=html5') || args.includes('--to=epub3') ? ['--mathml'] : []), ...args, ...HEAP, input],
+});

@@ -2,7 +2,7 @@
 import { type Engine, everyPair, type Plan, type Task } from '../../engine.ts';
 import { PBM } from '../../known-good.ts';
 import { flatten, pick, readAndEdit } from '../pictures/imagemagick/command.ts';
-import { explain } from '../pictures/imagemagick/explain.ts';
+import { explainImageMagick } from '../pictures/imagemagick/explain.ts';
 import { CONVERT, pingStep, readPing } from '../pictures/imagemagick/inspect.ts';
 
 /** Those that Potrace reads. */
@@ -24,7 +24,7 @@ export const engine: Engine = {
   options: () => [],
   inspect: { step: pingStep, read: readPing },
   plan,
-  explain,
+  explain: explainImageMagick,
   limits: { memoryBytes: 1024 ** 3 },
 };
 

@@ -3,10 +3,11 @@ import { conversionFailed } from '../../../errors.ts';
 import { type Engine, everyPair, type ProcessStep, type Step, type Task } from '../../engine.ts';
 import { PNG } from '../../known-good.ts';
 import { PICTURE_EDITS } from '../../options/options.ts';
+import { pictureOf } from '../../planning/headers/picture.ts';
 import { orientationOf } from '../../planning/pictures/png.ts';
 import { talk, VIPS } from '../pictures/sharp.ts';
 import { command, ONE_PICTURE, tags } from './ffmpeg/command.ts';
-import { explain } from './ffmpeg/explain.ts';
+import { explainFfmpeg } from './ffmpeg/explain.ts';
 import { probePicture, readProbe } from './ffmpeg/probe.ts';
 import { mediaOf } from './ffmpeg/streams.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';
@@ -68,7 +69,7 @@ export const engine: Engine = {
   inspect: { sources: new Set(Object.keys(READS)), step: probePicture, read: readProbe },
   plan: (task) => ({ steps: task.source in READS ? read(task) : write(task) }),
   // More pixels than FFmpeg counts; a side of nothing is damage.
-  explain: (output) => (/Picture size \d{4,10}x\d{4,10} is invalid/.test(output) ? 'input_limit' : explain(output)),
+  explain: (output) => (/Picture size \d{4,10}x\d{4,10} is invalid/.test(output) ? 'input_limit' : explainFfmpeg(output)),
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
@@ -107,7 +108,10 @@ function write({ source, target, options, input, scratch, output, facts }: Task)
   const folder = `${scratch}/plain`;
   const plain = `${folder}/plain.png`;
   return [
-    { ...talk({ source, target, options, input, output: plain, orientation: orientationOf(facts) }), output: folder },
+    {
+      ...talk({ source, target, options, input, output: plain, orientation: orientationOf(facts), gamma: pictureOf(facts)?.gamma }),
+      output: folder,
+    },
     command({
       task: { source: 'png', input: plain },
       timeline: WHOLE,

@@ -3,7 +3,7 @@ import { type Conversion, type Engine, everyPair, type Plan, type Task } from '.
 import { formatOf } from '../../formats.ts';
 import { GIF, WAV } from '../../known-good.ts';
 import { ANIMATIONS, AUDIO, DEMUXERS, RATELESS, SILENT, VIDEO } from './ffmpeg/containers.ts';
-import { explain } from './ffmpeg/explain.ts';
+import { explainFfmpeg } from './ffmpeg/explain.ts';
 import { pictureOptions, planAnimation, planGif, planStill, STILLS } from './ffmpeg/operations/pictures.ts';
 import { probeStep, readProbe } from './ffmpeg/probe.ts';
 import { planSound, soundOptions } from './ffmpeg/sound.ts';
@@ -21,6 +21,7 @@ export const engine: Engine = {
   binaries: {
     ffmpeg: { at: ['/usr/bin/ffmpeg'], version: { args: ['-version'], pattern: /^ffmpeg version n?(\d+\.\d+(?:\.\d+)?)/ } },
     ffprobe: { at: ['/usr/bin/ffprobe'] },
+    cover: { at: ['program:sound/cover.ts'] },
   },
   conversions: [
     ...among(SOUNDS, Object.keys(AUDIO), 80),
@@ -46,7 +47,7 @@ export const engine: Engine = {
     { file: GIF, target: 'mp4' },
   ],
   options: (source, target) => {
-    if (target in AUDIO) return [...soundOptions(target), 'track', 'start_time', 'end_time', 'strip_metadata'];
+    if (target in AUDIO) return [...soundOptions(target), 'track', 'audio_track', 'start_time', 'end_time', 'strip_metadata'];
     if (target in VIDEO)
       return [...VIDEO_OPTIONS, ...(ANIMATIONS.has(source) ? [] : soundOptionsOf(target)), 'start_time', 'end_time', 'strip_metadata'];
     return pictureOptions(source, target);
@@ -58,7 +59,7 @@ export const engine: Engine = {
   },
   refuse: (_, target, options) => refuseCodec(target, options),
   plan,
-  explain,
+  explain: explainFfmpeg,
   limits: { memoryBytes: 2 * 1024 ** 3, wallMs: 3_600_000, cpuSeconds: 7200 },
 };
 

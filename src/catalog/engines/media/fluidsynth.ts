@@ -2,7 +2,7 @@
 import type { Engine, Plan, Task } from '../../engine.ts';
 import { MIDI } from '../../known-good.ts';
 import { AUDIO } from './ffmpeg/containers.ts';
-import { explain } from './ffmpeg/explain.ts';
+import { explainFfmpeg } from './ffmpeg/explain.ts';
 import { planSound, soundOptions } from './ffmpeg/sound.ts';
 import { type MediaFacts, NO_STREAMS } from './ffmpeg/streams.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';
@@ -35,7 +35,7 @@ export const engine: Engine = {
   trials: [{ file: MIDI, target: 'wav' }],
   options: (_, target) => soundOptions(target),
   plan,
-  explain,
+  explain: explainFfmpeg,
   limits: { memoryBytes: 1024 ** 3, wallMs: 600_000, cpuSeconds: 600 },
 };
 

@@ -2,7 +2,7 @@
 import type { Engine } from '../../engine.ts';
 import { WAV } from '../../known-good.ts';
 import { reasonTold } from '../../planning/told.ts';
-import { explain } from './ffmpeg/explain.ts';
+import { explainFfmpeg } from './ffmpeg/explain.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';
 
 export const engine: Engine = {
@@ -17,5 +17,5 @@ export const engine: Engine = {
   conversions: [],
   trials: [{ file: WAV, target: 'mp3' }],
   options: () => [],
-  explain: (output, code) => reasonTold(output, code, ['no_stream']) ?? explain(output),
+  explain: (output, code) => reasonTold(output, code, ['no_stream']) ?? explainFfmpeg(output),
 };

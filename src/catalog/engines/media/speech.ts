@@ -12,16 +12,26 @@ import { engine as ffmpeg } from './ffmpeg.ts';
 const BEAMS = { fast: 1, balanced: 2, best: 5 } as const;
 export type SpeechQuality = keyof typeof BEAMS;
 
+const MODEL = 'whisper-base';
+
+/** @param model that writes; where it is installed, another one tells speech from pauses */
+export const speechBy = (model: string): Engine['binaries'] => ({
+  speech: {
+    at: ['program:sound/speech.ts'],
+    version: { args: ['--version'], pattern: /^speech (\d+\.\d+)/ },
+    models: [model],
+    helpers: ['silero-vad'],
+  },
+  ...ffmpeg.binaries,
+});
+
 export const engine: Engine = {
   ...ffmpeg,
   id: 'speech',
-  name: 'whisper-base',
+  name: MODEL,
   role: 'speech',
   toolchains: ['ai'],
-  binaries: {
-    speech: { at: ['program:sound/speech.ts'], version: { args: ['--version'], pattern: /^speech (\d+\.\d+)/ }, models: ['whisper-base'] },
-    ...ffmpeg.binaries,
-  },
+  binaries: speechBy(MODEL),
   // Its tool has its own plan.
   conversions: [],
   trials: [{ file: WAV, target: 'txt', slow: true }],

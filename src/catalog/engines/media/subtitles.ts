@@ -5,7 +5,7 @@ import { SRT } from '../../known-good.ts';
 import { charsetOf, toUtf8, UTF8 } from '../../planning/documents/text.ts';
 import { reasonOfText } from '../../planning/told.ts';
 import { command } from './ffmpeg/command.ts';
-import { explain } from './ffmpeg/explain.ts';
+import { explainFfmpeg } from './ffmpeg/explain.ts';
 import { probeStep, readProbe } from './ffmpeg/probe.ts';
 import { mediaOf } from './ffmpeg/streams.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';
@@ -58,7 +58,7 @@ export const engine: Engine = {
   inspect: { sources: new Set(VIDEOS), step: probeStep, read: (stdout) => readTrack(readProbe(stdout)) },
   plan,
   explain: (output, code) => {
-    const reason = reasonOfText(output, code) ?? explain(output);
+    const reason = reasonOfText(output, code) ?? explainFfmpeg(output);
     // A text without a single cue.
     return reason === 'no_stream' ? 'corrupt_input' : reason;
   },
@@ -68,6 +68,8 @@ export const engine: Engine = {
 /** The first track of text, and how many there are. */
 interface Track extends Facts {
   readonly track: number;
+  /** Lines with drawings and remarks, which FFmpeg would write as text. */
+  readonly drawn: boolean;
   readonly tracks: number;
 }
 
@@ -80,19 +82,26 @@ function readTrack(facts: Facts): Track {
     throw conversionFailed('unsupported_variant', {
       says: 'The subtitles of the video are pictures: they contain no text.',
     });
-  return { track: first.index, tracks: texts.length };
+  return { track: first.index, drawn: ['ass', 'ssa'].includes(first.codec), tracks: texts.length };
 }
 
 function plan(task: Task): Plan {
   const { source, target, input, output, scratch } = task;
-  const { track = 0, tracks = 1 } = task.facts as Partial<Track>;
+  const { track = 0, tracks = 1, drawn = source === 'ass' } = task.facts as Partial<Track>;
   const [isText, isRead] = [TEXTS.includes(source), READ.includes(source)];
   const result = `${output}/subtitles.${target}`;
   const between = { source: 'srt', input: `${scratch}/captions.srt` };
   const verb = WITHOUT_TAGS[target];
-  const first = { source: isRead ? 'srt' : source, input: isRead || isText ? `${scratch}/utf8.${isRead ? 'srt' : source}` : input };
+  const isDrawn = drawn && target !== 'ass';
+  const found = { source: isRead ? 'srt' : source, input: isRead || isText ? `${scratch}/utf8.${isRead ? 'srt' : source}` : input };
   // Times as a video has them, and not from its first packet on.
-  const map = ['-map', `0:${track}`, ...(isText || isRead ? [] : ['-copyts'])];
+  const from = ['-map', `0:${track}`, ...(isText || isRead ? [] : ['-copyts'])];
+  const lines = isText ? found : { source: 'ass', input: `${scratch}/lines.ass` };
+  const first = isDrawn ? { source: 'ass', input: `${scratch}/plain.ass` } : found;
+  const map = isDrawn ? ['-map', '0:0'] : from;
+  const spoken: Plan['steps'] = isDrawn
+    ? [...(isText ? [] : [rewrite(found, from, 'ass', lines.input)]), { run: 'captions', args: ['plain', lines.input, first.input] }]
+    : [];
   const steps = (): Plan['steps'] => {
     if (isRead && target === 'srt') return [];
     if (verb !== undefined) return [rewrite(first, map, 'srt', between.input), { run: 'captions', args: [verb, between.input, result] }];
@@ -102,11 +111,11 @@ function plan(task: Task): Plan {
     return [rewrite(first, map, WRITES[target] ?? '', result)];
   };
   // FFmpeg would drop what looks like a tag.
-  const into = target === 'srt' ? result : first.input;
+  const into = target === 'srt' ? result : found.input;
   const read: ProcessStep = { run: 'captions', args: ['read', input, source, into, ...charsetOf(task.options)], answers: true };
-  const decode: Plan['steps'] = isRead ? [read] : isText ? [toUtf8(task, first.input)] : [];
+  const decode: Plan['steps'] = isRead ? [read] : isText ? [toUtf8(task, found.input)] : [];
   const others = { code: 'streams_dropped', message: `The video has ${tracks} subtitle tracks: the first one was taken.` };
-  return { steps: [...decode, ...steps()], warnings: tracks > 1 ? [others] : [] };
+  return { steps: [...decode, ...spoken, ...steps()], warnings: tracks > 1 ? [others] : [] };
 }
 
 const rewrite = (task: Pick<Task, 'source' | 'input'>, map: readonly string[], muxer: string, to: string): ProcessStep =>

@@ -2,7 +2,7 @@
 import type { Engine } from '../../engine.ts';
 import { WAV } from '../../known-good.ts';
 import { reasonTold } from '../../planning/told.ts';
-import { explain } from './ffmpeg/explain.ts';
+import { explainFfmpeg } from './ffmpeg/explain.ts';
 import { planVoice } from './ffmpeg/operations/denoise.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';
 
@@ -23,5 +23,5 @@ export const engine: Engine = {
   trials: [{ file: WAV, target: 'wav', slow: true }],
   options: () => [],
   plan: planVoice,
-  explain: (output, code) => reasonTold(output, code, ['input_limit']) ?? explain(output),
+  explain: (output, code) => reasonTold(output, code, ['input_limit']) ?? explainFfmpeg(output),
 };

@@ -4,6 +4,7 @@ import type { Conversion, Engine, Facts, Plan, Task } from '../../engine.ts';
 import { OBJ } from '../../known-good.ts';
 import { GLTF_PROGRAM, inspectGltf } from '../../planning/gltf.ts';
 import { type Meanings, meaningOf } from '../../planning/phrases.ts';
+import { ownStep, reasonTold } from '../../planning/told.ts';
 
 /** What a format can hold besides triangles, as clients read it in a warning. */
 const MATERIALS = 'materials';
@@ -96,6 +97,7 @@ export const engine: Engine = {
   binaries: {
     assimp: { at: ['/usr/bin/assimp'], version: { args: ['version'], pattern: /Version (\d+\.\d+)/ } },
     gltf: GLTF_PROGRAM,
+    units: { at: ['program:models3d/units.ts'] },
     polygons: { at: ['program:models3d/polygons.ts'] },
     copy: { at: ['/usr/bin/cp', '/bin/cp'] },
   },
@@ -110,8 +112,8 @@ export const engine: Engine = {
     step: (input, task) => (isGltf(task.source) ? inspectGltf.step(input, task) : { run: 'polygons', args: [input, task.source] }),
     read: (stdout, task) => (isGltf(task.source) ? inspectGltf.read(stdout, task) : bounded(stdout)),
   },
-  plan,
-  explain: (output) => meaningOf(output, MEANINGS),
+  plan: (task) => (task.source === '3mf' ? inMillimetres(task) : plan(task)),
+  explain: (output, code) => reasonTold(output, code, ['input_limit']) ?? meaningOf(output, MEANINGS),
   limits: { memoryBytes: 1536 * 1024 ** 2 },
 };
 
@@ -125,19 +127,29 @@ function bounded(stdout: string): Facts {
   return {};
 }
 
+/** Assimp does not read the unit of a 3MF. */
+function inMillimetres(task: Task): Plan {
+  const ready = `${task.scratch}/millimetres.3mf`;
+  const { steps, ...more } = plan({ ...task, input: ready });
+  return { ...more, steps: [ownStep('units', [task.input, ready]), ...steps] };
+}
+
 /** Their writers leave out how the root of the tree is turned, as it is where a format's z is up. */
 const IGNORES_ROOT: ReadonlySet<string> = new Set(['fbx', 'dae', 'x3d']);
+
+/** They have no nodes: what a node mirrors has its triangles turned round. */
+const FLAT: ReadonlySet<string> = new Set(['stl', 'obj', 'ply', '3mf']);
 
 /** By way of GLB where the root has to become a node like others, and where colours change between linear light and sRGB. */
 function plan({ source, target, input, output, scratch }: Task): Plan {
   const { exporter = '' } = TARGETS[target] ?? {};
   const convert = (from: string, to: string, as: string) => ({ run: 'assimp', args: ['export', from, to, `-f${as}`] });
-  const rewrite = (from: string, to: string, how: 'srgb' | 'linear' | 'wrap') => ({ run: 'gltf', args: ['rewrite', from, to, how] });
+  const rewrite = (from: string, to: string, how: 'srgb' | 'linear' | 'wrap' | 'flat') => ownStep('gltf', ['rewrite', from, to, how]);
   const [read, written] = [`${scratch}/read.glb`, `${scratch}/written.glb`];
   const out = `${output}/out.${target}`;
   if (isGltf(target)) return { steps: [convert(input, written, exporter), rewrite(written, out, 'linear')] };
   const first = isGltf(source)
-    ? [rewrite(input, read, 'srgb')]
+    ? [rewrite(input, read, FLAT.has(target) ? 'flat' : 'srgb')]
     : IGNORES_ROOT.has(target)
       ? [convert(input, written, 'glb2'), rewrite(written, read, 'wrap')]
       : [];

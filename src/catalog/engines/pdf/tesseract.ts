@@ -2,10 +2,10 @@
 import { type Engine, everyPair, type Plan, type Task } from '../../engine.ts';
 import { PNG } from '../../known-good.ts';
 import { MARKDOWN, MARKDOWN_LOSES, markdownStep } from '../../planning/documents/markdown.ts';
-import { explainOcr, TESSERACT } from '../../planning/documents/ocr.ts';
-import { reasonOfText } from '../../planning/told.ts';
+import { explainOcr, READ_PICTURE, recogniserOf, TESSERACT } from '../../planning/documents/ocr.ts';
+import { ownStep, reasonOfText, reasonTold } from '../../planning/told.ts';
 import { flatten, pick, readAndEdit } from '../pictures/imagemagick/command.ts';
-import { explain } from '../pictures/imagemagick/explain.ts';
+import { explainImageMagick } from '../pictures/imagemagick/explain.ts';
 import { CONVERT, framesOf, pingStep, readPing } from '../pictures/imagemagick/inspect.ts';
 
 /** Formats that Leptonica reads. It detects them by their first bytes, as our sniffing does. */
@@ -19,7 +19,7 @@ export const engine: Engine = {
   name: 'Tesseract',
   role: 'ocr',
   toolchains: ['pdf'],
-  binaries: { tesseract: TESSERACT, markdown: MARKDOWN, convert: CONVERT },
+  binaries: { tesseract: TESSERACT, markdown: MARKDOWN, convert: CONVERT, read: READ_PICTURE },
   conversions: [
     ...everyPair(READ, ['txt'], { rank: 50, loses: ['pictures', 'layout'] }),
     ...everyPair(READ, ['md'], { rank: 50, loses: MARKDOWN_LOSES }),
@@ -30,10 +30,11 @@ export const engine: Engine = {
     { file: PNG, target: 'txt' },
     { file: PNG, target: 'md' },
   ],
-  options: (source) => (source === 'tiff' ? ['ocr_lang', 'pages'] : ['ocr_lang']),
+  options: (source) => (source === 'tiff' ? ['ocr_lang', 'recogniser', 'pages'] : ['ocr_lang', 'recogniser']),
   inspect: { step: (input, task) => pingStep(input, asStill(task)), read: readPing },
   plan: (task) => (task.source === 'apng' ? readStill(task) : plan(task)),
-  explain: (output, code) => reasonOfText(output, code) ?? explainOcr(output) ?? explain(output),
+  explain: (output, code) =>
+    reasonTold(output, code, ['model_not_installed']) ?? reasonOfText(output, code) ?? explainOcr(output) ?? explainImageMagick(output),
 };
 
 function readStill(task: Task): Plan {
@@ -48,7 +49,14 @@ function plan(task: Task): Plan {
   const isMarkdown = target === 'md';
   const written = isMarkdown ? `${scratch}/words` : `${output}/document`;
   const read = (picture: string) => [
-    { run: 'tesseract', args: [picture, written, '-l', options.ocr_lang ?? 'eng', isMarkdown ? 'tsv' : target] },
+    ownStep('read', [
+      ...recogniserOf(options),
+      picture,
+      written,
+      `${scratch}/read`,
+      options.ocr_lang ?? 'eng',
+      isMarkdown ? 'tsv' : target,
+    ]),
     ...(isMarkdown ? [markdownStep(`${written}.tsv`, output)] : []),
   ];
   const { indices, warnings } = pick(task, undefined);

@@ -6,7 +6,7 @@ import { PICTURE_EDITS } from '../../options/options.ts';
 import { decodes, overPng } from '../pictures/heif.ts';
 import { READERS } from '../pictures/imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP, type Unread } from '../pictures/imagemagick/command.ts';
-import { explain } from '../pictures/imagemagick/explain.ts';
+import { explainImageMagick } from '../pictures/imagemagick/explain.ts';
 import { overRaster } from '../pictures/imagemagick/photoshop.ts';
 import { INSPECTION, engine as imagemagick } from '../pictures/imagemagick.ts';
 import { VIPS } from '../pictures/sharp.ts';
@@ -45,7 +45,7 @@ export const engine: Engine = {
   },
   // Version 6 of ImageMagick reads neither the profile of a HEIC nor its transparency.
   plan: (task) => (task.source === 'tiff' ? planImageMagick(task, paged) : decodes(task) ? overPng(task, paged) : overRaster(task, paged)),
-  explain,
+  explain: explainImageMagick,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 

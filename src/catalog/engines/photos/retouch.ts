@@ -4,7 +4,7 @@ import { PNG } from '../../known-good.ts';
 import { ownStep, reasonTold } from '../../planning/told.ts';
 import { WRITERS } from '../pictures/imagemagick/coders.ts';
 import { flatten } from '../pictures/imagemagick/command.ts';
-import { explain } from '../pictures/imagemagick/explain.ts';
+import { explainImageMagick } from '../pictures/imagemagick/explain.ts';
 import { IMAGEMAGICK_LIMITS } from '../pictures/imagemagick/inspect.ts';
 import { engine as imagemagick } from '../pictures/imagemagick.ts';
 
@@ -28,7 +28,7 @@ export const engine: Engine = {
   plan: (task) => planRetouch(task, (picture) => [retouch('enhance', picture, resultIn(task.scratch))]),
   explain: (output, code) =>
     reasonTold(output, code, ['input_limit', 'model_not_installed']) ??
-    (/Array buffer allocation failed|heap out of memory/.test(output) ? 'memory' : explain(output)),
+    (/Array buffer allocation failed|heap out of memory/.test(output) ? 'memory' : explainImageMagick(output)),
   // A photo of 16 megapixels has four planes of 64 MB, and filters have several of each.
   limits: { memoryBytes: 3 * 1024 ** 3 },
 };

@@ -9,7 +9,7 @@ import { needOf } from '../../planning/encoders.ts';
 import { bounded, decodes } from './heif.ts';
 import { pick } from './imagemagick/command.ts';
 import { edits } from './imagemagick/edits.ts';
-import { explain } from './imagemagick/explain.ts';
+import { explainImageMagick } from './imagemagick/explain.ts';
 import { type Frame, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
 import { pagesAt } from './libvips/request.ts';
 import { engine as sharp } from './sharp.ts';
@@ -51,7 +51,7 @@ export const engine: Engine = {
     },
   },
   plan,
-  explain,
+  explain: explainImageMagick,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 

@@ -2,7 +2,7 @@
 import { type Engine, everyPair } from '../../engine.ts';
 import { CALS } from '../../known-good.ts';
 import { ownStep } from '../../planning/told.ts';
-import { explain } from './imagemagick/explain.ts';
+import { explainImageMagick } from './imagemagick/explain.ts';
 import { CONVERT, IMAGEMAGICK_LIMITS } from './imagemagick/inspect.ts';
 import { RASTER } from './imagemagick/photoshop.ts';
 import { sizeStep } from './raster.ts';
@@ -26,6 +26,6 @@ export const engine: Engine = {
       ],
     };
   },
-  explain,
+  explain: explainImageMagick,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };

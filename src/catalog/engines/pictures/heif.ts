@@ -11,8 +11,8 @@ import { needOf } from '../../planning/encoders.ts';
 import { type Meanings, meaningOf } from '../../planning/phrases.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { mainPictureOnly, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
-import { explain } from './imagemagick/explain.ts';
-import { CONVERT, type Frame, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
+import { explainImageMagick } from './imagemagick/explain.ts';
+import { CONVERT, type Frame, framesOf, LONGEST_SIDE, pingStep, readPing } from './imagemagick/inspect.ts';
 import { overDecoded } from './imagemagick/over-decoded.ts';
 
 /** libheif's messages for a codec that is not there. */
@@ -57,6 +57,7 @@ export const engine: Engine = {
     { file: PNG, target: 'heic' },
   ],
   options: (_, target) => (target === 'heic' ? [...PICTURE_EDITS, 'img_quality', 'strip_metadata'] : []),
+  longestSide: LONGEST_SIDE,
   inspect: {
     step: (input, task) => (decodes(task) ? { run: 'info', args: [input] } : { ...pingStep(input, task), run: 'picture' }),
     read: (stdout, task) => (decodes(task) ? bounded(stdout) : readPing(stdout)),
@@ -66,7 +67,7 @@ export const engine: Engine = {
     // libheif's messages for absurd lengths in `iloc`, and for a picture that its decoder rejects.
     if (/security limit exceeded|decoder plugin generated an error/i.test(output)) return 'corrupt_input';
     // Whatever else it calls unsupported (a way to store an item, a version of a box, a depth) is what the file says.
-    return explain(output) ?? meaningOf(output, LACKS);
+    return explainImageMagick(output) ?? meaningOf(output, LACKS);
   },
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };

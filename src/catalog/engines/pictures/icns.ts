@@ -6,7 +6,7 @@ import { PNG } from '../../known-good.ts';
 import { PICTURE_EDITS } from '../../options/options.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { pick, readAndEdit, STRIP } from './imagemagick/command.ts';
-import { explain } from './imagemagick/explain.ts';
+import { explainImageMagick } from './imagemagick/explain.ts';
 import { CONVERT, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 
 /** Sides that the format has with opacity, px. */
@@ -30,7 +30,7 @@ export const engine: Engine = {
     read: (stdout, task) => (task.source === 'icns' ? largestOf(stdout) : readPing(stdout)),
   },
   plan: (task) => (task.source === 'icns' ? read(task) : write(task)),
-  explain,
+  explain: explainImageMagick,
 };
 
 /** @throws Failure `corrupt_input` if no picture with 32 bits a pixel is listed */

@@ -1,4 +1,5 @@
 /** ImageMagick: image formats that libvips does not support, and icons. Works with versions 6 and 7. */
+import { inputLimit } from '../../../errors.ts';
 import type { Conversion, Engine, Inspection, Plan, Task } from '../../engine.ts';
 import { PNG, TRANSPARENT_HEIC } from '../../known-good.ts';
 import { type OptionName, PICTURE_EDITS } from '../../options/options.ts';
@@ -7,8 +8,8 @@ import { CARRIER, carryExif, EXIF } from '../../planning/pictures/exif.ts';
 import { BESIDE, bounded, DECODER, decodes, overPng } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP, type Unread } from './imagemagick/command.ts';
-import { explain } from './imagemagick/explain.ts';
-import { CONVERT, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
+import { explainImageMagick } from './imagemagick/explain.ts';
+import { CONVERT, framesOf, LONGEST_SIDE, pingStep, readPing } from './imagemagick/inspect.ts';
 import { isPhotoshop, overRaster, photoshopStep, RASTER, readPhotoshop } from './imagemagick/photoshop.ts';
 import { SRGB_BASE64 } from './imagemagick/srgb.ts';
 
@@ -43,9 +44,10 @@ export const engine: Engine = {
     ...(WRITERS[target]?.alpha ? [] : (['background'] as const)),
     ...(READERS[source]?.takes === 'pages' ? (['pages'] as const satisfies OptionName[]) : []),
   ],
+  longestSide: LONGEST_SIDE,
   inspect: INSPECTION,
   plan,
-  explain,
+  explain: explainImageMagick,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
@@ -82,6 +84,8 @@ export function converted(task: Task, told: Unread = {}, tiff: string = task.inp
   const writer = WRITERS[target];
   const { indices, warnings } = pick(task, writer?.many);
   const picture = readAndEdit(task, indices, told);
+  const side = Math.max(picture.width, picture.height);
+  if (writer?.longest !== undefined && side > writer.longest) throw inputLimit(`side of ${target}`, writer.longest, side);
   const result = `${output}/out.${target}`;
   const says = target === 'tiff' && options.strip_metadata !== true;
   // ImageMagick does not know it of a TIFF as source, either.

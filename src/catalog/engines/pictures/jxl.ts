@@ -4,11 +4,12 @@ import { MAX_PIXELS } from '../../bounds.ts';
 import type { Engine, Facts, Plan, Task } from '../../engine.ts';
 import { everyPair } from '../../engine.ts';
 import { JXL, PNG } from '../../known-good.ts';
+import { isDefault } from '../../options/defaults.ts';
 import { PICTURE_EDITS } from '../../options/options.ts';
 import { needOf } from '../../planning/encoders.ts';
 import { carryExif, EXIF } from '../../planning/pictures/exif.ts';
 import { flatten, readAndEdit, STRIP } from './imagemagick/command.ts';
-import { explain } from './imagemagick/explain.ts';
+import { explainImageMagick } from './imagemagick/explain.ts';
 import { CONVERT, framesOf, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 import { TO_SRGB } from './imagemagick/srgb.ts';
 
@@ -47,7 +48,7 @@ export const engine: Engine = {
   explain: (output) => {
     // Version 0.7 writes no picture of 32-bit floats with opacity.
     if (output.includes('Alpha bit depth does not match')) return 'unsupported_variant';
-    return explain(output) ?? (/alloc/i.test(output) ? 'memory' : undefined);
+    return explainImageMagick(output) ?? (/alloc/i.test(output) ? 'memory' : undefined);
   },
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
@@ -109,7 +110,7 @@ function encode(task: Task): Plan {
   const { source, options, input, output, scratch, facts } = task;
   const { img_quality: quality, strip_metadata: strip } = options;
   const [edited, result] = [`${scratch}/edited.png`, `${output}/out.jxl`];
-  const edits = strip || PICTURE_EDITS.some((name) => options[name] !== undefined);
+  const edits = strip || PICTURE_EDITS.some((name) => options[name] !== undefined && !isDefault(name, options[name]));
   // libjxl 0.7 reads what a JPEG says beside its pixels, and not what a PNG says.
   const tells = source === 'png' && !strip;
   const carried = tells ? [carryExif(input, result)] : [];

@@ -5,7 +5,7 @@ import { PICTURE_EDITS } from '../../options/options.ts';
 import { decodes, overPng } from './heif.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { pick, readAndEdit } from './imagemagick/command.ts';
-import { explain } from './imagemagick/explain.ts';
+import { explainImageMagick } from './imagemagick/explain.ts';
 import { IMAGEMAGICK_LIMITS } from './imagemagick/inspect.ts';
 import { engine as imagemagick } from './imagemagick.ts';
 
@@ -27,7 +27,7 @@ export const engine: Engine = {
   ...(imagemagick.inspect && { inspect: { ...imagemagick.inspect, sources: new Set(Object.keys(READERS)) } }),
   // Version 6 of ImageMagick reads neither the profile of a HEIC nor its transparency.
   plan: (task) => (task.source === 'jxr' ? read(task) : decodes(task) ? overPng(task, write) : write(task)),
-  explain,
+  explain: explainImageMagick,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 

@@ -3,7 +3,7 @@ import { conversionFailed, inputLimit } from '../../../errors.ts';
 import { MAX_PIXELS } from '../../bounds.ts';
 import { type Engine, everyPair, type Facts } from '../../engine.ts';
 import { DNG } from '../../known-good.ts';
-import { explain } from './imagemagick/explain.ts';
+import { explainImageMagick } from './imagemagick/explain.ts';
 import { CONVERT, IMAGEMAGICK_LIMITS } from './imagemagick/inspect.ts';
 
 /** The curve of sRGB (IEC 61966-2-1). */
@@ -33,7 +33,7 @@ export const engine: Engine = {
       { run: 'convert', args: [...IMAGEMAGICK_LIMITS, `tiff:${scratch}/developed.tiff`, '+profile', 'icc', `png:${output}/out.png`] },
     ],
   }),
-  explain,
+  explain: explainImageMagick,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 

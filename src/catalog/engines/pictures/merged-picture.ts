@@ -1,7 +1,7 @@
 /** OpenRaster and Krita: a ZIP that holds, beside its layers, the picture that they make together (OpenRaster 0.0.6, "mergedimage.png"). */
 import { type Engine, everyPair } from '../../engine.ts';
 import { ORA } from '../../known-good.ts';
-import { explain } from './imagemagick/explain.ts';
+import { explainImageMagick } from './imagemagick/explain.ts';
 import { CONVERT, IMAGEMAGICK_LIMITS } from './imagemagick/inspect.ts';
 
 /** Nothing on disk: what does not fit into memory is refused. */
@@ -26,6 +26,6 @@ export const engine: Engine = {
       { run: 'convert', args: [...LIMITS, `png:${scratch}/merged.png`, `png:${output}/out.png`] },
     ],
   }),
-  explain,
+  explain: explainImageMagick,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };

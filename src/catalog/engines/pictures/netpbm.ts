@@ -4,7 +4,7 @@ import { PNG } from '../../known-good.ts';
 import { PICTURE_EDITS } from '../../options/options.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit } from './imagemagick/command.ts';
-import { explain } from './imagemagick/explain.ts';
+import { explainImageMagick } from './imagemagick/explain.ts';
 import { CONVERT, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 
 interface Row {
@@ -53,7 +53,7 @@ export const engine: Engine = {
   options: (_, target) => (target === 'png' ? [] : [...PICTURE_EDITS, 'background']),
   inspect: { sources: new Set(Object.keys(READERS)), step: pingStep, read: readPing },
   plan: (task) => (FORMATS.includes(task.source) ? read(task) : write(task)),
-  explain,
+  explain: explainImageMagick,
   limits: { memoryBytes: 1024 ** 3 },
 };
 

@@ -6,7 +6,7 @@ import { conversionFailed } from '../../../errors.ts';
 import { type Engine, everyPair, type Facts, type Inspection } from '../../engine.ts';
 import { DDS, JLS } from '../../known-good.ts';
 import { ownStep } from '../../planning/told.ts';
-import { explain } from './imagemagick/explain.ts';
+import { explainImageMagick } from './imagemagick/explain.ts';
 import type { Frame } from './imagemagick/inspect.ts';
 import { RASTER } from './imagemagick/photoshop.ts';
 
@@ -27,7 +27,7 @@ export const engine: Engine = {
   options: () => [],
   inspect: sizeStep,
   plan: ({ input, output }) => ({ steps: [ownStep('raster', ['decode', input, `${output}/out.png`])] }),
-  explain,
+  explain: explainImageMagick,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 

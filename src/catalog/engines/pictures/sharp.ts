@@ -1,8 +1,18 @@
 /** libvips, through sharp: converts between the common picture formats, with edits; keeps colours and animations. */
-import { type Binary, type ConversationStep, type Conversion, type Engine, everyPair, type Plan, type Task } from '../../engine.ts';
+import {
+  type Binary,
+  type ConversationStep,
+  type Conversion,
+  type Engine,
+  type EngineWarning,
+  everyPair,
+  type Plan,
+  type Task,
+} from '../../engine.ts';
 import { PNG } from '../../known-good.ts';
 import { SHOWN } from '../../options/edits.ts';
 import { type Options, PICTURE_EDITS } from '../../options/options.ts';
+import { type PictureHeader, pictureOf } from '../../planning/headers/picture.ts';
 import { CARRIER, carryExif, EXIF } from '../../planning/pictures/exif.ts';
 import { orientationOf } from '../../planning/pictures/png.ts';
 import { conversationAbout } from './libvips/convert.ts';
@@ -62,17 +72,35 @@ export const engine: Engine = {
  * @param tiff the source, if it is a TIFF: what it says in EXIF @param colours see `ImageRequest`
  */
 export function pictured({ source, target, options, input, output, scratch, facts }: Task, tiff = input, colours?: number): Plan {
-  const order = { source, target, options, input, output: `${output}/result.${target}`, colours, orientation: orientationOf(facts) };
-  if (options.strip_metadata || target === 'gif') return { steps: [talk(order)] };
+  const picture = pictureOf(facts);
+  const order = {
+    ...{ source, target, options, input, output: `${output}/result.${target}`, colours, orientation: orientationOf(facts) },
+    ...{ gamma: picture?.gamma, wordless: picture?.gainMap },
+  };
+  const warnings = lostOf(source, picture);
+  if (options.strip_metadata || target === 'gif') return { warnings, steps: [talk(order)] };
   const said = `${scratch}/said.jpg`;
   const isBehind = facts['exifBehind'] === true;
   if (target === 'tiff') {
     const behind = isBehind ? [carryExif(input, said), carryExif(said, order.output)] : [];
-    return { steps: [talk(order), carryExif(`${output}/${CARRIER}`, order.output), ...behind] };
+    return { warnings, steps: [talk(order), carryExif(`${output}/${CARRIER}`, order.output), ...behind] };
   }
-  if (source !== 'tiff' && !isBehind) return { steps: [talk(order)] };
-  return { steps: [carryExif(tiff, said), talk({ ...order, said })] };
+  if (source !== 'tiff' && !isBehind) return { warnings, steps: [talk(order)] };
+  return { warnings, steps: [carryExif(tiff, said), talk({ ...order, said })] };
 }
+
+/** What libvips reads of it, and no result has. */
+const lostOf = (source: string, picture: PictureHeader | undefined): readonly EngineWarning[] => [
+  ...(picture?.gainMap ? [{ code: 'lossy', message: `This conversion from ${source} does not keep: the gain map for HDR displays.` }] : []),
+  ...(source === 'avif' && picture !== undefined && picture.frames > 1
+    ? [
+        {
+          code: 'animation_first_frame',
+          message: `The source is an animation of ${picture.frames} frames: the result is its first frame.`,
+        },
+      ]
+    : []),
+];
 
 interface EditRequest {
   readonly source: string;
@@ -84,6 +112,8 @@ interface EditRequest {
   readonly said?: string;
   readonly colours?: number | undefined;
   readonly orientation?: number | undefined;
+  readonly gamma?: number | undefined;
+  readonly wordless?: boolean | undefined;
 }
 
 /** What libvips does to one picture, by what it finds in it. */
@@ -96,13 +126,13 @@ export const talk = (order: EditRequest): ConversationStep => ({
   ...(order.said === undefined ? {} : { beside: order.said }),
 });
 
-const requestOf = ({ source, target, options, colours, orientation }: EditRequest): Omit<ImageRequest, 'input' | 'output' | 'said'> => ({
+const requestOf = ({ source, target, options, ...known }: EditRequest): Omit<ImageRequest, 'input' | 'output' | 'said'> => ({
   source,
   target,
   rotate: options.img_rotate,
   crop: cropOf(options),
   resize: resizeOf(options),
-  fit: options.fit,
+  fit: fitOf(options),
   grayscale: options.grayscale,
   blur: options.blur,
   watermark: options.watermark,
@@ -111,13 +141,19 @@ const requestOf = ({ source, target, options, colours, orientation }: EditReques
   background: options.background ?? '#ffffff',
   strip: options.strip_metadata ?? false,
   pages: options.pages,
-  colours,
-  orientation,
+  colours: known.colours,
+  orientation: known.orientation,
+  gamma: known.gamma,
+  wordless: known.wordless,
 });
 
 function cropOf({ img_crop_x: x, img_crop_y: y, img_crop_w: w, img_crop_h: h }: Options): ImageRequest['crop'] {
   return x === undefined && y === undefined && w === undefined && h === undefined ? undefined : { x: x ?? 0, y: y ?? 0, w, h };
 }
+
+/** With one side alone, the ratio is kept anyway. */
+const fitOf = ({ fit, img_resize_w: w, img_resize_h: h }: Options): ImageRequest['fit'] =>
+  fit === 'fill' || w === undefined || h === undefined ? undefined : fit;
 
 function resizeOf({ img_resize_w: w, img_resize_h: h }: Options): ImageRequest['resize'] {
   return w === undefined && h === undefined ? undefined : { w, h };

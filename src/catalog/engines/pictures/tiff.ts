@@ -4,7 +4,7 @@
  */
 import type { Engine } from '../../engine.ts';
 import { TIFF } from '../../known-good.ts';
-import { explain } from './imagemagick/explain.ts';
+import { explainImageMagick } from './imagemagick/explain.ts';
 import { converted, engine as imagemagick } from './imagemagick.ts';
 import { engine as sharp } from './sharp.ts';
 import { planImageMagick, planVips, TIFFINFO } from './tiff/read.ts';
@@ -35,6 +35,6 @@ export const engine: Engine = {
   options: (source, target) => (byVips.has(target) ? sharp : imagemagick).options(source, target),
   inspect: { step: tagsStep, read: readTags },
   plan: (task) => (byVips.has(task.target) ? planVips(task) : planImageMagick(task, converted)),
-  explain,
+  explain: explainImageMagick,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };

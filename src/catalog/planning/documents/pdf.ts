@@ -8,7 +8,7 @@ export const DEFAULT_DPI = 150;
 /** PDF measures in points (ISO 32000-1, 8.3.2.3). */
 const POINTS_PER_INCH = 72;
 
-/** Forms drawn on all pages together, one within the other, and bytes of content that are carried out for them. */
+/** Forms drawn on all pages together, one within the other, and bytes of content that are interpreted for them. */
 const MAX_FORMS = 1_000_000;
 const MAX_CONTENT = 1_000_000_000;
 

@@ -1,5 +1,6 @@
 /** Texts in any encoding, for engines that read UTF-8. */
 import type { Binary, ProcessStep, Task } from '../../engine.ts';
+import { ownStep } from '../told.ts';
 
 export const UTF8: Binary = { at: ['program:data/utf8.ts'] };
 
@@ -12,3 +13,10 @@ export const toUtf8 = ({ input, source, options }: Pick<Task, 'input' | 'source'
 
 /** The last argument of each program that reads a text in any encoding. */
 export const charsetOf = ({ charset }: Task['options']): readonly string[] => (charset === undefined ? [] : [charset]);
+
+/** Gives a page in HTML a title that has none. */
+export const TITLE: Binary = { at: ['program:documents/title.ts'] };
+
+/** Needs the binary `title`. @param page where it lies @param output folder @param source what the page was made of */
+export const titleStep = (page: string, output: string, source: string): ProcessStep =>
+  ownStep('title', [page, `${output}/document.html`, source]);

@@ -36,12 +36,21 @@ export function heifHeader(file: Pieces): PictureHeader | undefined {
     orientation: 1,
     depth: bits === undefined ? 8 : u8(bits, 5),
     colours: bits !== undefined && u8(bits, 4) === 1 ? 'grey' : 'rgb',
+    frames: Math.max(1, samplesOf(file)),
     alpha: auxiliary.some((name) => name.includes('alpha')),
     profile: mine.some(({ type, data }) => type === 'colr' && ['prof', 'rICC'].includes(latin1(data, 0, 4))),
     exif: types.includes('Exif'),
     xmp: types.includes('mime'),
     gainMap: types.includes('tmap') || auxiliary.some((name) => name.includes('hdrgainmap')),
   };
+}
+
+/** A sequence has a movie beside its main picture: how many samples its first track has (ISO 14496-12, 8.7.3; ISO 23008-12, 7). */
+function samplesOf(file: Pieces): number {
+  let inside: HeifBox | undefined = boxesIn(file, 0, file.size).find(({ type }) => type === 'moov');
+  for (const name of ['trak', 'mdia', 'minf', 'stbl', 'stsz'])
+    inside = inside && boxesIn(file, inside.at, inside.end).find(({ type }) => type === name);
+  return inside === undefined ? 1 : u32be(file.read(inside.at, 12), 8) || 1;
 }
 
 /** Version 0 has an id of two bytes, version 1 one of four. */

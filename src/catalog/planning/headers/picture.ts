@@ -20,6 +20,8 @@ export interface PictureHeader {
   readonly durationMs?: number;
   /** Pixels an inch, where the file states it. */
   readonly density?: number;
+  /** The power by which light became samples, where that is all the file says of its colours, and it is not that of sRGB. */
+  readonly gamma?: number;
   /** It has an ICC profile. */
   readonly profile: boolean;
   readonly exif: boolean;

@@ -14,10 +14,13 @@ export function pngHeader(file: Pieces): PictureHeader | undefined {
   const colours = COLOURS[type];
   if (!(width > 0 && height > 0) || colours === undefined) return undefined;
   let [alpha, frames, orientation, durationMs] = [type === 4 || type === 6, 1, 1, 0];
-  let [loops, density]: (number | undefined)[] = [];
+  let [loops, density, gamma]: (number | undefined)[] = [];
+  let isTold = false;
   const found = { profile: false, exif: false, xmp: false };
   for (const { head: chunk, at, length } of chunksIn(file)) {
     const is = (name: string) => has(chunk, 4, name);
+    if (is('iCCP') || is('sRGB') || is('cICP')) isTold = true;
+    if (is('gAMA')) gamma = u32be(file.read(at, 4), 0) / GAMMA_UNIT;
     if (is('tRNS')) alpha = true;
     else if (is('iCCP')) found.profile = true;
     else if (is('iTXt')) found.xmp ||= has(file.read(at, 18), 0, 'XML:com.adobe.xmp\0');
@@ -45,8 +48,13 @@ export function pngHeader(file: Pieces): PictureHeader | undefined {
     ...animated,
     ...found,
     ...(density !== undefined && { density }),
+    ...(gamma !== undefined && !isTold && isUnusual(gamma) && { gamma }),
   };
 }
+
+/** 11.3.2.2: hundred thousandths; sRGB is near 1/2.2. Beyond these, no picture was made. */
+const GAMMA_UNIT = 100_000;
+const isUnusual = (gamma: number): boolean => gamma >= 0.1 && gamma <= 10 && Math.abs(gamma * 2.2 - 1) > 0.05;
 
 /** 11.3.6.2: a fraction of a second, of which a denominator of 0 stands for 100. @returns ms */
 const delayOf = (data: Uint8Array): number => (u16be(data, 0) * 1000) / (u16be(data, 2) || 100);

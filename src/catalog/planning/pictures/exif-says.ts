@@ -1,4 +1,4 @@
-/** What the first directory of EXIF says of a picture: how it lies, and how large its pixels are (CIPA DC-008, 4.6.5). */
+/** Reads orientation and resolution from the first directory of EXIF (CIPA DC-008, 4.6.5). */
 import { directoryNumbers } from '../../looks/bytes.ts';
 
 /** Bytes of EXIF that are read: all of interest is in the first directory, which programs write first. */

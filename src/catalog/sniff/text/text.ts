@@ -3,6 +3,7 @@ import { tieGroup } from '../../formats.ts';
 import { asBuffer, find } from '../../looks/bytes.ts';
 import { decode, isText } from '../../looks/charset.ts';
 import { isSvgFont } from '../../looks/font.ts';
+import { isJson } from '../../looks/json.ts';
 import type { Detected, Sample } from '../../looks/sample.ts';
 import { attribute, type Root, rootOf } from '../../looks/xml.ts';
 import { asFormat, asRefused, tieAmong, UNKNOWN } from '../verdict.ts';
@@ -156,15 +157,6 @@ function dataIn(start: string, { head, size }: Sample): 'json' | 'jsonl' | 'toml
   if (head.length >= size && isJson(start)) return 'json';
   const lines = start.split(/\r?\n/, 3).slice(0, 2);
   return lines.length === 2 && lines.every((line) => line.startsWith('{') && isJson(line)) ? 'jsonl' : undefined;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const FLAT: Readonly<Record<string, string>> = { text: 'fodt', spreadsheet: 'fods', presentation: 'fodp', graphics: 'fodg' };

@@ -16,6 +16,11 @@ const input = z.object({ color: colour.optional(), model: subjectModel });
 export const tool: Tool = {
   slug: 'change-background',
   summary: 'Puts the subject of a picture before another picture, or before a plain colour.',
+  search: {
+    en: 'replace background, white background, new background',
+    de: 'Hintergrund tauschen, weißer Hintergrund, anderer Hintergrund',
+    es: 'cambiar fondo, fondo blanco, sustituir fondo',
+  },
   ...PHOTO,
   files: { fields: ['file', 'background'], min: 1, max: 2, inOrder: true },
   input,

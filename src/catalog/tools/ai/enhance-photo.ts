@@ -7,6 +7,11 @@ import { byOperation, DRAWING_MODEL_TEXT, drawingModel } from '../../tool-famili
 export const tool: Tool = {
   slug: 'enhance-photo',
   summary: 'Balances the colours and tones of a photo, removes noise, and sharpens it.',
+  search: {
+    en: 'improve, brighten, sharpen, fix, quality, blurry, dark',
+    de: 'verbessern, aufhellen, schärfen, Qualität, unscharf, dunkel',
+    es: 'mejorar, aclarar, enfocar, calidad, borrosa, oscura',
+  },
   ...PHOTO,
   input: z.object({ model: drawingModel }),
   example: { model: 'classical' },

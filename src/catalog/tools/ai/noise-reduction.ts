@@ -12,6 +12,11 @@ import { boundedRecording, recordingBounds } from '../../tool-families/recording
 export const tool: Tool = {
   slug: 'noise-reduction',
   summary: 'Removes noise from a recording of speech, or from the sound of a video, whose picture is copied.',
+  search: {
+    en: 'denoise, hiss, hum, background noise, wind, clean up',
+    de: 'Rauschen, entrauschen, Brummen, Störgeräusche, Wind',
+    es: 'ruido, limpiar, siseo, zumbido, viento',
+  },
   family: 'ai',
   accepts: [...SOUNDS, ...VIDEOS],
   files: ONE_FILE,

@@ -37,6 +37,11 @@ const plan: Method['plan'] = (order) => {
 export const tool: Tool = {
   slug: 'passport-photo',
   summary: 'Makes a passport photo of a portrait: finds the face, cuts it to the size of a country, and makes the background plain.',
+  search: {
+    en: 'id photo, visa, biometric, application',
+    de: 'Passbild, biometrisch, Ausweis, Visum, Bewerbung',
+    es: 'foto de carné, visado, biométrica, DNI, pasaporte',
+  },
   ...PHOTO,
   input,
   example: { country: 'eu', sheet: 'true' },

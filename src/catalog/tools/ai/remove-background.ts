@@ -8,6 +8,11 @@ import { bySubject, SUBJECT_MODEL_TEXT, subjectModel } from '../../tool-families
 export const tool: Tool = {
   slug: 'remove-background',
   summary: 'Removes the background of a picture.',
+  search: {
+    en: 'cut out background, transparent, erase background, knock out, product photo, logo',
+    de: 'Hintergrund entfernen, freistellen, ausschneiden, durchsichtig, transparent',
+    es: 'quitar fondo, recortar fondo, borrar fondo, transparente',
+  },
   ...PHOTO,
   input: z.object({ model: subjectModel }),
   example: { model: 'u2net' },

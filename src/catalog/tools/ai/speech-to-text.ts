@@ -1,9 +1,12 @@
 /** The words of a recording. */
 import { z } from 'zod';
 import { planDictation, engine as pocketsphinx } from '../../engines/media/dictation.ts';
-import { planTranscribed, engine as whisper } from '../../engines/media/speech.ts';
+import { mediaOf } from '../../engines/media/ffmpeg/streams.ts';
+import { engine as base, planTranscribed } from '../../engines/media/speech.ts';
+import { engine as small } from '../../engines/media/speech-small.ts';
+import { engine as turbo } from '../../engines/media/speech-turbo.ts';
 import { modelName, oneOf } from '../../options/fields.ts';
-import { ONE_FILE, type Tool } from '../../tool.ts';
+import { type Method, ONE_FILE, type Tool } from '../../tool.ts';
 import { SOUNDS, VIDEOS } from '../../tool-families/media.ts';
 import { boundedRecording } from '../../tool-families/recording.ts';
 
@@ -23,6 +26,9 @@ const MAX_SECONDS = 2 * 60 * 60;
 /** It takes half as long as the recording. */
 const MAX_DICTATION_SECONDS = 30 * 60;
 
+/** Recordings that the larger ones write down within the hour that a job may take, on one processor, by their sizes: base takes a sixth of the length. */
+const FIT_SECONDS = { turbo: 10 * 60, small: 40 * 60 } as const;
+
 const input = z.object({
   format: oneOf(['txt', 'srt', 'vtt']).default('txt'),
   quality: oneOf(['fast', 'balanced', 'best']).default('balanced'),
@@ -33,6 +39,11 @@ const input = z.object({
 export const tool: Tool = {
   slug: 'speech-to-text',
   summary: 'Writes down what is said in a recording or a video, as text or subtitles.',
+  search: {
+    en: 'transcribe, transcript, dictation, subtitles, captions, interview',
+    de: 'transkribieren, abtippen, Diktat, Untertitel, Interview, Sprache zu Text',
+    es: 'transcribir, dictado, subtítulos, entrevista, voz a texto',
+  },
   family: 'ai',
   accepts: [...SOUNDS, ...VIDEOS],
   files: ONE_FILE,
@@ -46,7 +57,7 @@ export const tool: Tool = {
     },
     language: { means: 'Spoken language (ISO 639-1); auto detects it from the first words.' },
     model: {
-      means: `What listens: ${whisper.name}, which is used where it is installed, or ${pocketsphinx.name}, which knows English only and mistakes three words in ten.`,
+      means: `What listens: the first of ${turbo.name}, ${small.name} and ${base.name} that is installed and fast enough for the recording, or ${pocketsphinx.name}, which knows English only and mistakes three words in ten.`,
     },
   },
   showsText: true,
@@ -60,13 +71,9 @@ export const tool: Tool = {
   work: {
     target: (_, given) => (given as z.output<typeof input>).format,
     methods: [
-      {
-        engine: whisper,
-        plan: (order) => {
-          const { language, quality } = order.input as z.output<typeof input>;
-          return planTranscribed(boundedRecording(order, MAX_SECONDS), CODES[language] ?? language, quality);
-        },
-      },
+      whisper(turbo, FIT_SECONDS.turbo),
+      whisper(small, FIT_SECONDS.small),
+      whisper(base),
       {
         engine: pocketsphinx,
         plan: (order) => {
@@ -77,3 +84,15 @@ export const tool: Tool = {
     ],
   },
 };
+
+/** @param fitSeconds of recordings for which it is taken without being named; unset: any */
+function whisper(engine: Method['engine'], fitSeconds?: number): Method {
+  return {
+    engine,
+    ...(fitSeconds !== undefined && { fits: ([source]) => (mediaOf(source?.facts ?? {}).duration ?? 0) <= fitSeconds }),
+    plan: (order) => {
+      const { language, quality } = order.input as z.output<typeof input>;
+      return planTranscribed(boundedRecording(order, MAX_SECONDS), CODES[language] ?? language, quality);
+    },
+  };
+}

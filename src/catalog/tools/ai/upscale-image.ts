@@ -24,6 +24,11 @@ const schema = z.object({
 export const tool: Tool = {
   slug: 'upscale-image',
   summary: 'Enlarges a picture two to four times, with sharp edges.',
+  search: {
+    en: 'enlarge, bigger, higher resolution, hd, 4k, sharper',
+    de: 'vergrößern, größer, höhere Auflösung, HD, schärfer',
+    es: 'ampliar, más grande, mayor resolución, HD',
+  },
   ...PHOTO,
   // Enlarged by the least factor.
   bounds: { ...PHOTO.bounds, maxPixels: MOST_PIXELS / 4 },

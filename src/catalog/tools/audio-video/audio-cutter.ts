@@ -9,6 +9,11 @@ import { CUT, checkCut, cutOf, SOUNDS, soundTarget } from '../../tool-families/m
 export const tool: Tool = {
   slug: 'audio-cutter',
   summary: 'Cuts a recording to a time range: exactly, or fast without re-encoding.',
+  search: {
+    en: 'trim, shorten, ringtone, clip, split song, mp3',
+    de: 'schneiden, kürzen, Klingelton, Ausschnitt, MP3',
+    es: 'cortar, recortar, acortar, tono de llamada, MP3',
+  },
   family: 'audio_video',
   accepts: SOUNDS,
   files: ONE_FILE,

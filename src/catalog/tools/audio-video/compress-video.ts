@@ -9,6 +9,11 @@ import { VIDEOS, videoTarget } from '../../tool-families/media.ts';
 export const tool: Tool = {
   slug: 'compress-video',
   summary: 'Makes a video smaller, by a preset or to a bit rate; never larger than it was.',
+  search: {
+    en: 'shrink, reduce size, smaller, too large, whatsapp, email',
+    de: 'verkleinern, komprimieren, kleiner, zu groß, WhatsApp, E-Mail',
+    es: 'comprimir, reducir tamaño, más pequeño, WhatsApp, correo',
+  },
   family: 'audio_video',
   accepts: VIDEOS,
   files: ONE_FILE,

@@ -7,6 +7,11 @@ import { VIDEOS } from '../../tool-families/media.ts';
 export const tool: Tool = {
   slug: 'extract-audio-from-video',
   summary: 'Extracts one audio track of a video as MP3.',
+  search: {
+    en: 'sound, music, rip, mp3, soundtrack',
+    de: 'Ton, Musik, Tonspur, herausziehen, MP3',
+    es: 'sonido, música, extraer, MP3, banda sonora',
+  },
   family: 'audio_video',
   accepts: VIDEOS,
   files: ONE_FILE,

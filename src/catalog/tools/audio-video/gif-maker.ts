@@ -16,6 +16,11 @@ const MOST_PICTURES = 100;
 export const tool: Tool = {
   slug: 'gif-maker',
   summary: 'Makes an animated GIF from a video of up to a minute, or from 2 to 100 pictures.',
+  search: {
+    en: 'animation, animated, meme, video to gif, loop',
+    de: 'Animation, animiert, Video zu GIF, Schleife',
+    es: 'animación, animado, meme, vídeo a GIF, bucle',
+  },
   family: 'audio_video',
   accepts: [...VIDEOS, ...PICTURES],
   files: { fields: ['file', 'files[]', 'files'], min: 1, max: MOST_PICTURES },

@@ -8,6 +8,7 @@ import { VIDEOS } from '../../tool-families/media.ts';
 export const tool: Tool = {
   slug: 'merge-videos',
   summary: "Joins 2 to 20 videos into one MP4, in the order sent, at the first one's size and frame rate.",
+  search: { en: 'join, combine, concatenate, together', de: 'verbinden, zusammenfügen, aneinanderhängen', es: 'unir, juntar, combinar' },
   family: 'audio_video',
   accepts: [...VIDEOS, 'gif'],
   files: SEVERAL_FILES,

@@ -8,6 +8,7 @@ import { VIDEOS, videoTarget } from '../../tool-families/media.ts';
 export const tool: Tool = {
   slug: 'remove-audio-from-video',
   summary: 'Removes the audio from a video and leaves the rest unchanged.',
+  search: { en: 'mute, silent, no sound', de: 'stumm, Ton entfernen, ohne Ton', es: 'silenciar, sin sonido, quitar sonido' },
   family: 'audio_video',
   accepts: VIDEOS,
   files: ONE_FILE,

@@ -8,6 +8,7 @@ import { VIDEOS, videoTarget } from '../../tool-families/media.ts';
 export const tool: Tool = {
   slug: 'reverse-video',
   summary: 'Plays a video of up to a minute backwards, its sound too.',
+  search: { en: 'backwards, rewind', de: 'rückwärts, umkehren', es: 'al revés, hacia atrás, invertir' },
   family: 'audio_video',
   accepts: VIDEOS,
   files: ONE_FILE,

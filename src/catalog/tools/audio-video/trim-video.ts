@@ -9,6 +9,7 @@ import { CUT, checkCut, cutOf, VIDEOS, videoTarget } from '../../tool-families/m
 export const tool: Tool = {
   slug: 'trim-video',
   summary: 'Cuts a video to a time range: exactly to the frame, or fast from a key frame on, without re-encoding.',
+  search: { en: 'cut, shorten, clip, start, end', de: 'schneiden, kürzen, Ausschnitt', es: 'cortar, recortar, acortar, fragmento' },
   family: 'audio_video',
   accepts: VIDEOS,
   files: ONE_FILE,

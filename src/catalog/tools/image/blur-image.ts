@@ -17,6 +17,7 @@ const read = (given: Input) => given as z.output<typeof input>;
 export const tool: Tool = {
   slug: 'blur-image',
   summary: 'Blurs a picture by a Gaussian; the radius is its standard deviation, as in CSS.',
+  search: { en: 'soft, hide, unsharp, privacy', de: 'weichzeichnen, unscharf, unkenntlich', es: 'desenfocar, difuminar, ocultar' },
   family: 'image',
   accepts: PICTURES,
   files: ONE_FILE,

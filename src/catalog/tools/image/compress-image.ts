@@ -4,12 +4,16 @@ import type { Tool } from '../../tool.ts';
 import { compression } from '../../tool-families/picture.ts';
 
 export const tool: Tool = {
-  ...compression('compress-image', 'Makes a JPEG, PNG, WebP or GIF smaller, never larger; an animation stays one.', [
-    'jpg',
-    'png',
-    'webp',
-    'gif',
-  ]),
+  ...compression(
+    'compress-image',
+    'Makes a JPEG, PNG, WebP or GIF smaller, never larger; an animation stays one.',
+    {
+      en: 'shrink, reduce size, smaller, photo, kb, email, upload',
+      de: 'verkleinern, kleiner machen, Foto, kB, E-Mail, hochladen',
+      es: 'comprimir, reducir tamaño, más pequeño, foto, correo',
+    },
+    ['jpg', 'png', 'webp', 'gif'],
+  ),
   mcp: {
     place: 10,
     title: 'Compress image',

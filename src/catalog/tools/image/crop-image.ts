@@ -7,8 +7,10 @@ import { atAnySize, PICTURES } from '../../tool-families/picture.ts';
 export const tool: Tool = {
   slug: 'crop-image',
   summary: 'Crops a picture to a rectangle inside it: from the upper left corner to the lower right one unless said otherwise.',
+  search: { en: 'cut, trim, square, edges', de: 'zuschneiden, Ausschnitt, Rand, quadratisch', es: 'recortar, cortar, cuadrado, bordes' },
   family: 'image',
   accepts: PICTURES,
+  widget: 'crop',
   files: ONE_FILE,
   input: z.object({
     img_crop_x: optionSchemas.img_crop_x.optional(),

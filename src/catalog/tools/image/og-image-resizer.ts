@@ -10,6 +10,11 @@ const read = (given: Input) => given as z.output<typeof input>;
 export const tool: Tool = {
   slug: 'og-image-resizer',
   summary: 'Resizes a picture to 1200 x 630 px for link previews: cut to fill it, or whole with bars.',
+  search: {
+    en: 'facebook, twitter, linkedin, social media, preview, open graph',
+    de: 'Facebook, Twitter, LinkedIn, soziale Medien, Vorschau',
+    es: 'Facebook, Twitter, LinkedIn, redes sociales, vista previa',
+  },
   family: 'image',
   accepts: PICTURES,
   files: ONE_FILE,

@@ -7,6 +7,11 @@ import { atAnySize, PICTURES } from '../../tool-families/picture.ts';
 export const tool: Tool = {
   slug: 'resize-image',
   summary: 'Resizes a picture: one side keeps the ratio, both are exact.',
+  search: {
+    en: 'scale, pixels, dimensions, smaller, larger, shrink',
+    de: 'skalieren, Pixel, Größe ändern, kleiner, größer, verkleinern',
+    es: 'escalar, píxeles, dimensiones, más pequeño, más grande, reducir',
+  },
   family: 'image',
   accepts: PICTURES,
   files: ONE_FILE,

@@ -7,6 +7,11 @@ import { PICTURES, sameFormat } from '../../tool-families/picture.ts';
 export const tool: Tool = {
   slug: 'rotate-image',
   summary: 'Turns a picture clockwise by 90, 180 or 270 degrees, or mirrors it left-right or top-bottom.',
+  search: {
+    en: 'turn, upside down, portrait, landscape, mirror, flip',
+    de: 'drehen, Hochformat, Querformat, auf dem Kopf, spiegeln',
+    es: 'girar, boca abajo, vertical, horizontal, espejo',
+  },
   family: 'image',
   accepts: PICTURES,
   files: ONE_FILE,

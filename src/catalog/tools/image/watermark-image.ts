@@ -28,6 +28,11 @@ const input = z.object({
 export const tool: Tool = {
   slug: 'watermark-image',
   summary: 'Writes a text over a picture, in one of nine places, in any script.',
+  search: {
+    en: 'copyright, logo, text, protect, signature',
+    de: 'Copyright, Text, schützen, Signatur, Beschriftung',
+    es: 'copyright, texto, proteger, firma, marca de agua',
+  },
   family: 'image',
   accepts: PICTURES,
   files: ONE_FILE,

@@ -8,6 +8,11 @@ export const tool: Tool = {
   ...PDF_TO_PDF,
   slug: 'compress-pdf',
   summary: 'Makes a PDF smaller by sampling its pictures down; never larger.',
+  search: {
+    en: 'shrink, reduce size, smaller, too large, email',
+    de: 'verkleinern, kleiner machen, zu groß, E-Mail',
+    es: 'comprimir, reducir tamaño, más pequeño, correo',
+  },
   input: z.object({
     quality: integer(0, 100, ': to 25 for the screen, to 50 as an e-book, to 75 for a printer, above for prepress').default(50),
     password: password.optional(),

@@ -18,6 +18,11 @@ export const tool: Tool = {
   ...PDF_TO_PDF,
   slug: 'pdf-page-remover',
   summary: 'Removes pages from a PDF.',
+  search: {
+    en: 'delete pages, take out, blank page, cut',
+    de: 'Seiten löschen, Seiten entfernen, leere Seite',
+    es: 'eliminar páginas, quitar páginas, página en blanco',
+  },
   input: z.object({ pages, password: password.optional() }),
   example: { pages: '1,3,5-8' },
   opensEncrypted: true,

@@ -8,6 +8,11 @@ export const tool: Tool = {
   ...PDF_TO_PDF,
   slug: 'protect-pdf',
   summary: 'Adds a password to a PDF (AES-256). Remove an existing password first, with unlock-pdf.',
+  search: {
+    en: 'password, encrypt, lock, secure',
+    de: 'Passwort, Kennwort, verschlüsseln, sperren, schützen',
+    es: 'contraseña, cifrar, bloquear, proteger',
+  },
   input: z.object({ password }),
   example: { password: 'a long one' },
   texts: {

@@ -9,6 +9,11 @@ export const tool: Tool = {
   ...PDF_TO_PDF,
   slug: 'split-pdf',
   summary: 'Splits a PDF into its pages: a ZIP of one PDF each.',
+  search: {
+    en: 'extract pages, separate, single pages, divide',
+    de: 'Seiten extrahieren, trennen, aufteilen, einzelne Seiten',
+    es: 'extraer páginas, separar, dividir, páginas sueltas',
+  },
   input: z.object({ password: password.optional() }),
   example: { password: 'the one that opens it' },
   opensEncrypted: true,

@@ -16,6 +16,11 @@ export const tool: Tool = {
   ...PDF_TO_PDF,
   slug: 'unlock-pdf',
   summary: 'Removes the password from a PDF, given that password.',
+  search: {
+    en: 'remove password, decrypt, open, restrictions',
+    de: 'Passwort entfernen, entsperren, entschlüsseln, Kennwort',
+    es: 'quitar contraseña, desbloquear, descifrar, restricciones',
+  },
   input: z.object({ password }),
   example: { password: 'the one that opens it' },
   opensEncrypted: true,

@@ -22,6 +22,11 @@ const input = z.object({
 export const tool: Tool = {
   slug: 'webpage-to-pdf',
   summary: 'Makes a PDF of a web page, by its URL, as a browser would print it.',
+  search: {
+    en: 'website, url, print, save page, html, screenshot',
+    de: 'Webseite, Internetseite, URL, drucken, speichern, HTML',
+    es: 'página web, sitio, URL, imprimir, guardar, HTML',
+  },
   family: 'pdf',
   accepts: [],
   files: ONE_PAGE,

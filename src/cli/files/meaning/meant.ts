@@ -33,11 +33,11 @@ export function meantFlag(sent: string, known: readonly string[]): string {
 /** @param sent an extension */
 export const meantFormat = (sent: string): string => didYouMean(closest(sent, [...formats.keys()]).map((id) => `"${id}"`));
 
-/** One part of a word with a dash is enough: `merge` is near `merge-pdf`. */
-export function meantWord(sent: string, known: readonly string[]): string {
+/** One part of a word with a dash is enough: `merge` is near `merge-pdf`. @param shown how a known word is written on the command line */
+export function meantWord(sent: string, known: readonly string[], shown: (one: string) => string = (one) => one): string {
   const word = sent.toLowerCase().replaceAll('_', '-');
   const parts = word === '' ? [] : known.filter((one) => one.startsWith(word) || one.split('-').includes(word));
-  return didYouMean((parts.length > 0 ? parts.slice(0, 3) : closest(word, known)).map((one) => `"${one}"`));
+  return didYouMean((parts.length > 0 ? parts.slice(0, 3) : closest(word, known)).map((one) => `"${shown(one)}"`));
 }
 
 /** One letter of a short name, two of a longer one. */

@@ -23,8 +23,8 @@ export async function roomNow(
 }
 
 /**
- * Slots that are in use while many ended Jobs keep their names: with a stolen token of the controller, a client makes no Job in a higher one, as
- * `manifests/admission/workers.yaml` says the same.
+ * All slots are below this number: it leaves free ones while ended Jobs keep their names. `manifests/admission/workers.yaml` has the same formula, so
+ * that a stolen token of the controller creates no Jobs in higher slots.
  */
 export const slotsBelow = (capacity: number): number => 2 * capacity + 8;
 

@@ -8,10 +8,10 @@ import { jobName, LABEL } from '../objects.ts';
 /** How long a pod tolerates a lost node, s; its jobs are taken over after 30 s as well. */
 const LOST_NODE_S = 30;
 /** Time for a worker to shut down after its last order, s. */
-const LAST_WORDS_S = 5;
+const SHUTDOWN_S = 5;
 /** Kubernetes deletes a Job that no controller removed after this long, s. */
 const LEFT_OVER_S = 86_400;
-/** Unprivileged; the images know it. Any other does as well. */
+/** An unprivileged user, which the images have. Any other works as well. */
 const USER = { runAsUser: 10_001, runAsGroup: 10_001, fsGroup: 10_001 };
 const WORK = '/work';
 const SECRET = '/etc/filemill/nats';
@@ -23,7 +23,7 @@ const METRICS_PORT = 9_090;
 const EVICTABLE = { 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': 'work' } as const;
 
 /** Kueue labels that a pool copies to its Jobs (https://kueue.sigs.k8s.io/docs/tasks/run/jobs). */
-const HANDED_ON = ['kueue.x-k8s.io/queue-name', 'kueue.x-k8s.io/priority-class'];
+const COPIED_LABELS = ['kueue.x-k8s.io/queue-name', 'kueue.x-k8s.io/priority-class'];
 
 export interface Template {
   /** Hash of the pod template: equal hashes mean equal templates. */
@@ -54,8 +54,8 @@ export function templateOf(pool: ToolchainPool, natsServers: readonly string[]):
     containers: [container(pool, natsServers)],
     volumes: [
       { name: 'work', emptyDir: { sizeLimit: spec.workDirSize } },
-      // Optional, as a pod that waits for a volume does not say so: a missing Secret shows where the environment is made, a missing
-      // ConfigMap in the worker's own words.
+      // Optional, because a pod that waits for a volume does not report it: a missing Secret is then reported by `envFrom`, a missing
+      // ConfigMap by the worker itself.
       { name: 'nats', secret: { secretName: spec.natsSecretRef.name, defaultMode: 0o440, optional: true } },
       ...(spec.configMapRef === undefined ? [] : [{ name: 'config', configMap: { name: spec.configMapRef.name, optional: true } }]),
       ...(more?.volumes ?? []),
@@ -80,7 +80,7 @@ export function templateOf(pool: ToolchainPool, natsServers: readonly string[]):
       metadata: { labels: { ...added?.labels, ...labels, [LABEL.template]: hash }, annotations: { ...added?.annotations, ...EVICTABLE } },
       spec: podSpec,
     },
-    labels: { ...labels, ...pick(metadata.labels ?? {}, HANDED_ON) },
+    labels: { ...labels, ...pick(metadata.labels ?? {}, COPIED_LABELS) },
   };
 }
 
@@ -96,7 +96,7 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
       toolchain,
       conversionsPerWorker: spec.conversionsPerWorker,
       slots: { [toolchain]: spec.slots },
-      drainMs: Math.max(1, spec.terminationGraceSeconds - LAST_WORDS_S) * 1000,
+      drainMs: Math.max(1, spec.terminationGraceSeconds - SHUTDOWN_S) * 1000,
       metricsPort: METRICS_PORT,
       ...(spec.maxSeconds !== undefined && { maxSeconds: spec.maxSeconds, mediaMaxSeconds: spec.maxSeconds }),
     },

@@ -21,21 +21,21 @@ interface Share {
 export function tokenBucket(perSecond: number, burst: number, clock: () => number): TokenBucket {
   const shares = new Map<string, Share>();
   const whole: Share = { tokens: burst, at: clock() };
-  const refill = (share: Share, now: number, deps: number) => {
-    share.tokens = Math.min(Math.max(1, burst / deps), share.tokens + ((now - share.at) / 1000) * (perSecond / deps));
+  const refill = (share: Share, now: number, takers: number) => {
+    share.tokens = Math.min(Math.max(1, burst / takers), share.tokens + ((now - share.at) / 1000) * (perSecond / takers));
     share.at = now;
   };
-  const untilOne = ({ tokens }: Share, deps: number) => Math.ceil(((1 - tokens) / (perSecond / deps)) * 1000);
+  const untilOne = ({ tokens }: Share, takers: number) => Math.ceil(((1 - tokens) / (perSecond / takers)) * 1000);
   return {
     take(who) {
       const now = clock();
       for (const [other, { at }] of shares) if (now - at > PRESENT_MS) shares.delete(other);
       const own = shares.get(who) ?? { tokens: burst, at: now };
       shares.set(who, own);
-      const deps = shares.size;
-      refill(own, now, deps);
+      const takers = shares.size;
+      refill(own, now, takers);
       refill(whole, now, 1);
-      if (own.tokens < 1) return untilOne(own, deps);
+      if (own.tokens < 1) return untilOne(own, takers);
       if (whole.tokens < 1) return untilOne(whole, 1);
       own.tokens--;
       whole.tokens--;

@@ -37,7 +37,7 @@ export function backOff(tolerated = 0) {
       rounds = 0;
       why = undefined;
     },
-    /** A back-off of another template does not hold for this one. */
+    /** A back-off of another template does not apply to this one. */
     active: (of: string): { readonly until: number; readonly why: Trouble } | undefined =>
       of === template && why !== undefined ? { until, why: rounds === 1 ? { ...why, once: true } : why } : undefined,
     failures: (): number => failures,

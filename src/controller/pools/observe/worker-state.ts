@@ -1,11 +1,11 @@
-/** What one worker is up to, from its Job, its pod and its own word. */
+/** The state of one worker, from its Job, its pod and its heartbeat. */
 import { isDisrupted, type KubeJob, type Pod, verdictOf } from '../objects.ts';
 import type { Trouble, WorkerState } from '../observation.ts';
 
-/** A worker's last word, if any. */
+/** A worker's latest heartbeat. */
 export interface Heartbeat {
   readonly state: 'idle' | 'busy' | 'draining' | 'drained';
-  /** Whether it should have spoken again by now. */
+  /** Whether the next one should have arrived by now. */
   readonly overdue: boolean;
 }
 
@@ -13,11 +13,11 @@ export interface ObservedState {
   readonly state: WorkerState;
   readonly trouble?: Trouble | undefined;
   readonly endedAt?: number | undefined;
-  /** For `failed`: it was evicted, as something else needed its place. */
+  /** For `failed`: it was evicted, preempted or drained. */
   readonly disrupted?: boolean | undefined;
 }
 
-/** Reasons for which a container waits that do not pass by themselves (kubelet, pkg/kubelet/images and kuberuntime). */
+/** Reasons of a waiting container that do not go away by themselves (kubelet, pkg/kubelet/images and kuberuntime). */
 const IMAGE_TROUBLE = new Set([
   'ErrImagePull',
   'ImagePullBackOff',
@@ -28,11 +28,11 @@ const IMAGE_TROUBLE = new Set([
 ]);
 const CONTAINER_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError']);
 
-/** What keeps a worker whose Job is there from working, as far as others found it out. */
+/** What has been found out elsewhere about a worker that does not come up. */
 interface Known {
-  /** Why the Job controller can make no pod of it. */
+  /** Why the Job controller cannot create its pod. */
   readonly refusal: string | undefined;
-  /** Its pod runs, and has been without a word for too long. */
+  /** Set if its pod has run without a heartbeat for too long. */
   readonly silence: Trouble | undefined;
   /** Ms since the epoch. */
   readonly now: number;
@@ -45,7 +45,7 @@ export function workerStateOf(
   { refusal, silence, now }: Known,
 ): ObservedState {
   const ended = endOf(job, pod);
-  // What finalizers keep of a Job may stay for long.
+  // Finalizers may keep a deleted Job for a long time.
   if (job.metadata.deletionTimestamp !== undefined && (pod === undefined || ended !== undefined || isLost(pod))) return { state: 'over' };
   if (ended !== undefined) return ended;
   if (isLost(pod)) return { state: 'lost' };
@@ -73,7 +73,7 @@ function endOf(job: KubeJob, pod: Pod | undefined): ObservedState | undefined {
 const wasDisrupted = (pod: Pod | undefined): boolean =>
   (pod?.status?.conditions ?? []).some(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
 
-/** Its node has not been heard of for longer than the pod tolerates: it may still run, but that cannot be seen, and it cannot be stopped. */
+/** Its node has been unreachable for longer than the pod tolerates: the pod may still run, but can be neither seen nor stopped. */
 const isLost = (pod: Pod | undefined): boolean =>
   pod?.metadata.deletionTimestamp !== undefined &&
   (pod.status?.conditions ?? []).some(
@@ -94,18 +94,18 @@ function troubleOf({ status }: Pod): Trouble | undefined {
   return { reason: 'ContainerFailed', message: `The container cannot be created: ${message}` };
 }
 
-/** How long a node may take to attach and mount volumes and to set up the network, ms: disks of a cloud take minutes. */
+/** How long a node may take to attach and mount volumes and to set up the network, ms: cloud disks take minutes. */
 const PREPARES_MS = 300_000;
 
 /**
- * For its volumes and its network a pod may wait without end, and the kubelet says why in Events alone. The condition (KEP-3085) is true while the
+ * A pod may wait for its volumes and its network without end, and the kubelet says why only in Events. The condition (KEP-3085) is true while the
  * image is pulled, which may take long.
  */
 function unprepared({ metadata: { name }, status }: Pod, now: number): Trouble | undefined {
   const last = (type: string) => status?.conditions?.find((condition) => condition.type === type);
   const [scheduled, prepared] = [last('PodScheduled'), last('PodReadyToStartContainers')];
   if (status?.phase !== 'Pending' || scheduled?.status !== 'True' || prepared?.status !== 'False') return undefined;
-  // The node's clock may be wrong: it began no earlier than the scheduler chose it.
+  // The node's clock may be wrong: the wait began no earlier than the scheduler chose the node.
   const waitsMs = now - Math.max(Date.parse(scheduled.lastTransitionTime), Date.parse(prepared.lastTransitionTime));
   if (!(waitsMs >= PREPARES_MS)) return undefined;
   const why = 'a Secret or a volume that it names is missing, a volume cannot be mounted, or its network cannot be set up';

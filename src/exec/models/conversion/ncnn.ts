@@ -8,16 +8,16 @@ const OPSET = 17;
 /** First line of the text, and what precedes weights of 16 bits. */
 const MAGIC = '7767517';
 const HALF = 0x01306b47;
-/** As operations number them: `Eltwise`, `BinaryOp`, `Interp`, and what follows a convolution. */
+/** The numbers by which ncnn's operations name what they do: `Eltwise`, `BinaryOp`, `Interp`, and the activation after a convolution. */
 const [SUM, ADD, NEAREST, LEAKY_RELU] = [1, 0, 1, 2];
-/** Arrays have this much less as their keys. */
+/** Keys of arrays are their number, less this. */
 const ARRAY = -23_300;
 
 interface Layer {
   readonly type: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Parameters by number, of which lists have several. */
+  /** Parameters by number; a list has several values. */
   readonly given: ReadonlyMap<number, readonly number[]>;
 }
 

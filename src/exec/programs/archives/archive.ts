@@ -1,8 +1,8 @@
 /**
  * Reads an archive entry by entry, and writes its files and folders into another one. No entry's name ever names a file on this disk.
  *
- *   archive.ts --bsdtar=PATH inspect INPUT FORMAT FOLDER PASSWORD-FILE
- *   archive.ts --bsdtar=PATH convert INPUT FORMAT FOLDER PASSWORD-FILE OUTPUT TARGET TOTAL
+ *   archive.ts --bsdtar=PATH inspect INPUT FORMAT FOLDER PASSWORD-FILE TARGET
+ *   archive.ts --bsdtar=PATH convert INPUT FORMAT FOLDER PASSWORD-FILE TARGET OUTPUT TOTAL
  *   archive.ts filter REPORT TOTAL MOST TARGET
  *
  * libarchive unpacks to a pax stream (POSIX.1-2008, pax, "ustar Interchange Format"), `filter` passes on what may be in an archive, and libarchive
@@ -33,6 +33,9 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   iso: ['--format=iso9660', '--options=iso9660:joliet=long'],
 };
 
+/** Formats that are unpacked on Windows, too; the others are for any Unix. */
+const FOR_WINDOWS: ReadonlySet<string> = new Set(['zip', 'cbz', '7z', 'iso']);
+
 /** $1 bsdtar, $2 input, $3 folder, $4 file with the password. What fails leaves its name in `failed`. */
 const READ = `{ "$1" -cf - --format=pax @"$2" <"$4" 2>"$3/read" || echo read >>"$3/failed"; }`;
 /** The files of a Debian package are an archive in it (deb(5)). */
@@ -55,16 +58,16 @@ const VERIFIERS: Readonly<Record<string, string>> = {
   ...{ zip: EXTRACT, cbz: EXTRACT, rar: EXTRACT, cab: EXTRACT, lha: EXTRACT },
   tgz: GUNZIP,
 };
-/** A TAR has more than its files, bytes: a header for each, and blocks to fill up. */
+/** Bytes of a TAR at most: besides its files, it has a header and padding for each. */
 const mostStreamed = (most: number): number => 2 * most;
 
 const PHRASES = [...WRONG_PASSWORD, ...NO_PASSWORD, ...UNKNOWN_METHODS, ...OUT_OF_MEMORY, ...DAMAGE];
 
-/** What libarchive takes the archive for, in the last line that it prints. */
+/** Writes what libarchive detects as the archive's format: it is in the last line that it prints. */
 const FORMAT = `"$1" --options='mtree:!checkfs' -tvvvqf "$2" '*' <"$4" 2>/dev/null | tail -n 1 >"$3/format"`;
 const FORMAT_DEB = `"$1" -xOf "$2" 'data.tar*' 2>/dev/null | "$1" --options='mtree:!checkfs' -tvvvqf - '*' 2>/dev/null | tail -n 1 >"$3/format"`;
 const TAR = /\b(?:tar|ustar|pax)\b/i;
-/** By format of the source, what it has to be taken for: libarchive goes by the content, and mtree(5) names files of this disk. */
+/** By format of the source, what libarchive must detect: it goes by the content, which could be an mtree(5) that names files on this disk. */
 const TAKEN_FOR: Readonly<Record<string, RegExp>> = {
   zip: /^ZIP/,
   cbz: /^ZIP/,
@@ -77,7 +80,7 @@ const TAKEN_FOR: Readonly<Record<string, RegExp>> = {
   lha: /^lha/,
 };
 
-/** Lines: an archive may have something wrong with each of a million files. */
+/** Lines of complaints that are read: an archive may have something wrong with each of a million files. */
 const MOST_COMPLAINTS = 20;
 
 interface Source {
@@ -85,24 +88,26 @@ interface Source {
   readonly format: string;
   readonly folder: string;
   readonly passwordFile: string;
+  /** Format of the result. */
+  readonly target: string;
 }
 
 const ENVIRONMENT = { ...process.env, LC_ALL: 'C.UTF-8', TZ: 'UTC' };
 
 const [first = '', ...others] = process.argv.slice(2);
 if (first === 'filter') {
-  const [report = '', total = '', most = '', target] = others;
-  process.exitCode = filter(report, { total: Number(total), most: Number(most), forWindows: target === 'zip' || target === 'cbz' }) ? 0 : 1;
+  const [report = '', total = '', most = '', target = ''] = others;
+  process.exitCode = filter(report, { total: Number(total), most: Number(most), forWindows: FOR_WINDOWS.has(target) }) ? 0 : 1;
 } else {
   const bsdtar = first.replace(/^--bsdtar=/, '');
-  const [mode = '', input = '', format = '', folder = '', passwordFile = '', output = '', target = '', total = '0'] = others;
-  const found = run(bsdtar, { input, format, folder, passwordFile }, mode === 'inspect' ? undefined : { output, target, total });
+  const [mode = '', input = '', format = '', folder = '', passwordFile = '', target = '', output = '', total = '0'] = others;
+  const found = run(bsdtar, { input, format, folder, passwordFile, target }, mode === 'inspect' ? undefined : { output, total });
   if (mode === 'inspect') process.stdout.write(`${JSON.stringify({ ...found, openEnded: format === 'tar' && !endsWhole(input) })}\n`);
 }
 
 /** @returns what was found; ends the process where the archive cannot be read or written */
-function run(bsdtar: string, source: Source, to?: { readonly output: string; readonly target: string; readonly total: string }): Found {
-  const { input, format, folder, passwordFile } = source;
+function run(bsdtar: string, source: Source, to?: { readonly output: string; readonly total: string }): Found {
+  const { input, format, folder, passwordFile, target } = source;
   const isIt = isWhatItSays(bsdtar, source);
   if (isIt === undefined) fail(bsdtar, source, true);
   if (!isIt) {
@@ -113,8 +118,8 @@ function run(bsdtar: string, source: Source, to?: { readonly output: string; rea
   const script = to === undefined ? `${read} | ${FILTER} >/dev/null` : `${read} | ${FILTER} | ${WRITE}`;
   const most = String(mostUnpacked(statSync(input).size));
   const names = [bsdtar, input, folder, passwordFile, process.execPath, process.argv[1] ?? '', to?.total ?? '0', most];
-  const written = [to?.output ?? '', to?.target ?? ''];
-  const writer = to === undefined ? [] : [...(WRITERS[to.target] ?? [])];
+  const written = [to?.output ?? '', target];
+  const writer = to === undefined ? [] : [...(WRITERS[target] ?? [])];
   for (const name of ['found', 'failed', 'read']) rmSync(`${folder}/${name}`, { force: true });
   const { status, error } = spawnSync('/bin/sh', ['-c', script, 'sh', ...names, ...written, ...writer], {
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -128,7 +133,7 @@ function run(bsdtar: string, source: Source, to?: { readonly output: string; rea
   if (status !== 0 || failed.length > 0 || found === undefined) fail(bsdtar, source, failed.includes('read'));
   const verifier = VERIFIERS[format];
   if (to !== undefined || verifier === undefined) return found;
-  // Reads it once more, which is known to be no more than it may be.
+  // A second pass compares the checksums: the first one has shown that the archive is within its bounds.
   const mostBytes = mostStreamed(found.most);
   if (!reads(verifier, bsdtar, source, mostBytes)) failToRead(source);
   const streamed = verifier === GUNZIP ? Number(readFileSync(`${folder}/size`, 'latin1')) : 0;

@@ -1,6 +1,6 @@
 /** ZIP archives (APPNOTE.TXT 6.3.10): the entries of one, by its central directory (4.3.12), and one of given files. */
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
-import { beyond, Unfit } from '../data/values/value.ts';
+import { beyond, FileRefused } from '../data/values/value.ts';
 
 const END = 'PK\x05\x06';
 const END_BYTES = 22;
@@ -22,7 +22,7 @@ export interface ZipEntry {
 
 export const isUnpackable = ({ method }: Pick<ZipEntry, 'method'>): boolean => method === STORED || method === DEFLATED;
 
-/** Nothing for a file that is no archive, such as an encrypted document. @param others also entries that cannot be unpacked here */
+/** Yields nothing for a file that is no archive, such as an encrypted document. @param others also entries that cannot be unpacked here */
 export function* zipEntries(bytes: Buffer, { others = false } = {}): Generator<ZipEntry> {
   // A comment may follow it.
   const from = bytes.lastIndexOf(Buffer.from(END, 'latin1'));
@@ -41,13 +41,15 @@ export function* zipEntries(bytes: Buffer, { others = false } = {}): Generator<Z
   }
 }
 
-/** Its method is one of the two. @param most bytes @throws Unfit for more of them, and for what is damaged */
+/** For entries that are stored or deflated. @param most bytes @throws FileRefused for more of them, and for what is damaged */
 export function unpackedEntry({ method, raw }: ZipEntry, most: number): Buffer {
   if (raw.length > most) throw beyond('unpacked bytes', most);
   try {
     return method === STORED ? raw : inflateRawSync(raw, { maxOutputLength: Math.max(1, most) });
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? beyond('unpacked bytes', most) : new Unfit('corrupt_input');
+    throw (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
+      ? beyond('unpacked bytes', most)
+      : new FileRefused('corrupt_input');
   }
 }
 
@@ -61,7 +63,7 @@ const DATE = ((2020 - 1980) << 9) | (1 << 5) | 1;
 /** What its fields hold (4.4.1.4, 4.4.8, 4.4.21). */
 const [MOST_FILES, MOST_ARCHIVED] = [65_535, 2 ** 32 - 1];
 
-/** An archive of files, each packed where that makes it smaller. @throws Unfit beyond 65,535 of them, or 4 GiB in all */
+/** An archive of files, each packed where that makes it smaller. @throws FileRefused beyond 65,535 of them, or 4 GiB in all */
 export function* zipOf(files: Iterable<{ readonly name: string; readonly bytes: Buffer }>): Generator<Buffer> {
   const directory: Buffer[] = [];
   let at = 0;

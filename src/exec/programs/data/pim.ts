@@ -8,17 +8,17 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
+import { answering, lossy, type Told } from '../process/answer.ts';
+import { writePieces } from '../process/pieces.ts';
+import { decodeText, toldOf } from '../text/charset.ts';
 import { cardRecord } from './pim/card.ts';
 import { entriesIn, entryRecord } from './pim/event.ts';
 import { type Component, componentsIn } from './pim/lines.ts';
 import { recordsPage, recordsText } from './pim/page.ts';
 import { asDatum, asLine, firstText, type PimRecord } from './pim/record.ts';
-import { answering, lossy, type Told } from '../process/answer.ts';
-import { decodeText, toldOf } from '../text/charset.ts';
 import { json } from './values/json.ts';
-import { writePieces } from '../process/pieces.ts';
 import { csv } from './values/rows.ts';
-import { beyond, type Entries, fieldsFrom, Unfit } from './values/value.ts';
+import { beyond, type Entries, FileRefused, fieldsFrom } from './values/value.ts';
 
 const VERSION = '1.0';
 const MOST_BYTES = 32 << 20;
@@ -47,17 +47,17 @@ function wholeLetters(bytes: Buffer): Buffer {
   return isUtf8(unfolded) ? unfolded : bytes;
 }
 
-/** @throws Unfit where there is none */
+/** @throws FileRefused where there is none */
 function calendars(components: readonly Component[]): readonly Component[] {
   const found = components.filter(({ name }) => name === 'VCALENDAR');
-  if (found.length === 0) throw new Unfit('corrupt_input', 'There is no calendar in the file.');
+  if (found.length === 0) throw new FileRefused('corrupt_input', 'There is no calendar in the file.');
   return found;
 }
 
-/** @throws Unfit where there is none */
+/** @throws FileRefused where there is none */
 function cards(components: readonly Component[]): readonly Component[] {
   const found = components.filter(({ name }) => name === 'VCARD');
-  if (found.length === 0) throw new Unfit('corrupt_input', 'There is no address card in the file.');
+  if (found.length === 0) throw new FileRefused('corrupt_input', 'There is no address card in the file.');
   return found;
 }
 
@@ -73,7 +73,7 @@ function piecesOf(entries: readonly PimRecord[], title: string): Iterable<string
   return [(target === 'csv' ? csv : json).write(rows).text];
 }
 
-/** Lists are for readers of JSON. */
+/** Lists stay lists in JSON, and become one text in a cell of CSV. */
 function rowOf(fields: PimRecord['fields']): Entries {
   return fieldsFrom(Object.entries(fields).map(([column, field]) => [column, target === 'csv' ? asLine(field) : asDatum(field)]));
 }

@@ -7,10 +7,10 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
+import { unpackedEntry, zipEntries } from '../archives/zip.ts';
 import { answering } from '../process/answer.ts';
 import { type Declares, declaringUtf8, decodeText, toldOf } from '../text/charset.ts';
-import { beyond, Unfit } from './values/value.ts';
-import { unpackedEntry, zipEntries } from '../archives/zip.ts';
+import { beyond, FileRefused } from './values/value.ts';
 
 /** Bytes of a text that is unpacked. */
 const MOST_BYTES = 64 << 20;
@@ -25,11 +25,11 @@ await answering(() => {
   return toldOf(decoded);
 });
 
-/** @throws Unfit */
+/** @throws FileRefused */
 function unpacked(bytes: Buffer): Buffer {
   if (bytes.toString('latin1', 0, 4) === 'PK\x03\x04') {
     const [only] = zipEntries(bytes);
-    if (only === undefined) throw new Unfit('corrupt_input');
+    if (only === undefined) throw new FileRefused('corrupt_input');
     return unpackedEntry(only, MOST_BYTES);
   }
   if (!bytes.subarray(0, 2).equals(GZIP)) return bytes;
@@ -38,6 +38,6 @@ function unpacked(bytes: Buffer): Buffer {
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
       ? beyond('unpacked bytes', MOST_BYTES)
-      : new Unfit('corrupt_input');
+      : new FileRefused('corrupt_input');
   }
 }

@@ -10,7 +10,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MAX_PAGES } from '../../../catalog/bounds.ts';
 import { isUnpackable, unpackedEntry, type ZipEntry, zipEntries } from '../archives/zip.ts';
-import { beyond, Unfit } from '../data/values/value.ts';
+import { beyond, FileRefused } from '../data/values/value.ts';
 import { answering } from '../process/answer.ts';
 import { kindOf } from './comic/kinds.ts';
 
@@ -37,23 +37,23 @@ await answering(
   () => {
     let left = MOST_BYTES;
     for (const entry of inOrderOfReading(zipEntries(readFileSync(input), { others: true }))) {
-      if (entry.isEncrypted) throw new Unfit('unsupported_variant', 'The comic book is encrypted.');
+      if (entry.isEncrypted) throw new FileRefused('unsupported_variant', 'The comic book is encrypted.');
       if (!isUnpackable(entry)) {
         if (!PICTURE.test(entry.name)) continue;
-        throw new Unfit('unsupported_variant', 'A page is packed by another method than Deflate, which is not read in comic books.');
+        throw new FileRefused('unsupported_variant', 'A page is packed by another method than Deflate, which is not read in comic books.');
       }
       const bytes = unpackedEntry(entry, left);
       left -= bytes.length;
       const kind = kindOf(bytes);
       if (kind === undefined) continue;
       if (kind.isUnread)
-        throw new Unfit('unsupported_variant', `A page is a picture of a format that is not read in comic books: ${kind.format}.`);
+        throw new FileRefused('unsupported_variant', `A page is a picture of a format that is not read in comic books: ${kind.format}.`);
       if (pages.length === MAX_PAGES) throw beyond('pages', MAX_PAGES);
       const name = `${String(pages.length + 1).padStart(4, '0')}.${kind.format}`;
       writeFileSync(join(folder, name), bytes, { flag: 'wx' });
       pages.push(kind.isPlain ? { name } : { name, decode: kind.format });
     }
-    if (pages.length === 0) throw new Unfit('corrupt_input', 'The comic book contains no picture.');
+    if (pages.length === 0) throw new FileRefused('corrupt_input', 'The comic book contains no picture.');
     return [];
   },
   () => ({ pages }),

@@ -7,6 +7,8 @@
  * give: warnings, or why the file is refused.
  */
 import { readFileSync } from 'node:fs';
+import { namesCollide } from '../../../catalog/archive-phrases.ts';
+import { type EntryNames, entryNames } from '../archives/entry-names.ts';
 import { zipOf } from '../archives/zip.ts';
 import { beyond } from '../data/values/value.ts';
 import { answering, lossy, type Told } from '../process/answer.ts';
@@ -15,7 +17,7 @@ import { escaped } from '../text/html.ts';
 import { QUIET_FOOT, quietHead } from '../text/quiet-page.ts';
 import { htmlOf, plainTextOf } from './mail/body.ts';
 import { type MailedFile, type Message, messagesIn } from './mail/messages.ts';
-import { namesInArchive } from './mail/names.ts';
+import { attachedName } from './mail/names.ts';
 import { outlookMessage } from './mail/outlook.ts';
 import { type PictureUrls, picturesOf } from './mail/shown.ts';
 import { type WebArchive, webArchiveIn } from './mail/web-archive.ts';
@@ -47,27 +49,41 @@ else
 function writeMessages(messages: readonly Message[]): readonly Told[] {
   const damaged = messages.flatMap(withAttached).filter(({ isDamaged }) => isDamaged).length;
   const lost = damaged === 0 ? [] : [`Texts in RTF that are damaged are not part of the result: ${damaged}.`];
+  const guesses = [...new Set(messages.flatMap(({ guessed }) => guessed ?? []))];
+  const said = guesses.map((guessed) => ({
+    code: 'charset_guessed',
+    message: `The e-mail does not name the encoding of its text: it was read as ${guessed}.`,
+  }));
   if (target === 'zip') {
-    writePieces(output, zipOf(bounded(entriesOf(messages))));
-    return lossy(lost);
+    const names = entryNames({ forWindows: true });
+    writePieces(output, zipOf(bounded(entriesOf(messages, names))));
+    return [...said, ...lossy(lost), ...namesCollide(names.changes.apart)];
   }
   const left: MailedFile[] = [];
   writePieces(
     output,
     target === 'html' ? document(messages[0]?.subject ?? '', messagePages(messages, left, picturesOf())) : messageTexts(messages, left),
   );
-  return lossy([...lost, ...(left.length === 0 ? [] : [`Attached files are listed, but not included in the result: ${left.length}.`])]);
+  return [
+    ...said,
+    ...lossy([...lost, ...(left.length === 0 ? [] : [`Attached files are listed, but not included in the result: ${left.length}.`])]),
+  ];
 }
 
 function writeWebPage(archive: WebArchive): readonly Told[] {
   const page = webPageOf(archive);
   const { fields } = archive;
-  if (target === 'zip') writePieces(output, zipOf(bounded(entriesOfPage(archive, page))));
+  const names = entryNames({ forWindows: true });
+  if (target === 'zip') writePieces(output, zipOf(bounded(entriesOfPage(archive, page, names))));
   else
     writePieces(output, [
       target === 'html' ? page.write(headOf(fields)) : `${plain(fields)}${fields.length === 0 ? '' : '\n'}${page.words()}`,
     ]);
-  return [...page.told, ...lossy(page.frames === 0 ? [] : [`Frames of the page are not included in the result: ${page.frames}.`])];
+  return [
+    ...page.told,
+    ...lossy(page.frames === 0 ? [] : [`Frames of the page are not included in the result: ${page.frames}.`]),
+    ...namesCollide(names.changes.apart),
+  ];
 }
 
 function* document(title: string, pages: Iterable<string>): Generator<string> {
@@ -101,21 +117,26 @@ function* messageTexts(messages: readonly Message[], left: MailedFile[]): Genera
 }
 
 /** Each message of a mailbox has a folder. */
-function* entriesOf(messages: readonly Message[]): Generator<Entry> {
+function* entriesOf(messages: readonly Message[], names: EntryNames): Generator<Entry> {
   const pictures = picturesOf();
   for (const [i, message] of messages.entries()) {
     const folder = source === 'mbox' ? `${String(i + 1).padStart(4, '0')}/` : '';
-    const take = namesInArchive();
+    const take = (name: string) => takenName(names, name, folder);
     const page = [...document(message.subject, messagePages([message], [], pictures))].join('');
-    yield { name: `${folder}${take('message.html')}`, bytes: Buffer.from(page) };
-    for (const { name, bytes } of message.files) yield { name: `${folder}${take(name)}`, bytes };
+    yield { name: take('message.html'), bytes: Buffer.from(page) };
+    for (const { name, bytes } of message.files) yield { name: take(name), bytes };
   }
 }
 
-function* entriesOfPage({ fields, parts }: WebArchive, page: WebPage): Generator<Entry> {
-  const take = namesInArchive();
+function* entriesOfPage({ fields, parts }: WebArchive, page: WebPage, names: EntryNames): Generator<Entry> {
+  const take = (name: string) => takenName(names, name);
   yield { name: take('page.html'), bytes: Buffer.from(page.write(headOf(fields))) };
   for (const { name, bytes } of parts) yield { name: take(name), bytes };
+}
+
+/** A name of which nothing is left, such as a drive's, is that of any file. */
+function takenName(names: EntryNames, name: string, folder = ''): string {
+  return names.take(`${folder}${attachedName(name)}`) || names.take(`${folder}file`) || 'file';
 }
 
 function* bounded(entries: Iterable<Entry>): Generator<Entry> {

@@ -4,7 +4,7 @@
  *   sfnt.ts look INPUT FORMAT            prints one line of JSON: `{"faces": [Face …]}`, or `{"unsupported": "…"}` for what it knows and cannot read
  *   sfnt.ts unpack INPUT FORMAT FOLDER   writes each font into an existing folder, as font-001.sfnt, font-002.sfnt, …
  *   sfnt.ts pack INPUT FORMAT OUTPUT     a font file into a WOFF or an EOT
- *   sfnt.ts check INPUT                  whether a font file is no more work than fonts are; prints an answer as residents give
+ *   sfnt.ts check INPUT [bdf]            whether a font file, or one of bitmaps, is no more work than fonts are; prints an answer as residents give
  *
  * Exits with 1 for a damaged file, and says on stderr what is wrong. Every offset is checked before it is used, and what is unpacked is bounded.
  */
@@ -15,7 +15,7 @@ import { isCompressed, readEot, writeEot } from './sfnt/eot.ts';
 import { type Face, faceOf, faceOfTags } from './sfnt/face.ts';
 import { Damaged, type Font, readFont, writeFont } from './sfnt/font.ts';
 import { hasWoffExtras, readWoff, readWoff2, writeWoff } from './sfnt/web.ts';
-import { boundWork } from './sfnt/work.ts';
+import { boundLetters, boundWork } from './sfnt/work.ts';
 
 /** woff2_decompress writes no more (woff2_out.h, kDefaultMaxSize). */
 const MOST_WOFF2_BYTES = 30 << 20;
@@ -57,7 +57,8 @@ async function main([mode = '', input = '', format = '', place = '']: readonly s
   else if (mode === 'pack') writeFileSync(place, format === 'eot' ? writeEot(readFont(bytes)) : writeWoff(readFont(bytes)), { flag: 'wx' });
   else if (mode === 'check')
     await answering(() => {
-      boundWork(readFont(bytes));
+      if (format === 'bdf') boundLetters(bytes);
+      else boundWork(readFont(bytes));
       return [];
     });
   else throw new Error('sfnt.ts look|unpack|pack|check INPUT FORMAT [FOLDER|OUTPUT]');

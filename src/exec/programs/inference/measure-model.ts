@@ -7,10 +7,11 @@
  * SIZES is an object of JSON: those of dimensions that the caller chooses, by name; the others are 1. Status 3 where the device cannot be used; the last line of standard error says why.
  */
 import { CUDA, openSessionOn, Tensor } from './session.ts';
+import { floatsIn, floatTensor } from './tensors.ts';
 
-/** The median of an odd number. */
+/** How often the graph is run. The median is printed, so the number is odd. */
 const RUNS = 3;
-/** How many each result gives at most, spread over it. */
+/** Values of a result that are printed at most, spread over it. */
 const MOST_VALUES = 4096;
 
 const [graph = '', device = 'cpu', given = '{}'] = process.argv.slice(2);
@@ -33,16 +34,17 @@ async function measure(): Promise<object> {
     times.push(now() - began);
   }
   const runMs = times.sort((a, b) => a - b)[Math.floor(RUNS / 2)] ?? 0;
-  const values = session.outputNames.map((name) => someOf(results[name]?.data as Float32Array));
+  const values = session.outputNames.map((name) => someOf(floatsIn(results[name])));
   return { loadMs, runMs, memoryBytes: process.resourceUsage().maxRSS * 1024, values };
 }
 
 function madeUp(type: string, shape: readonly (number | string)[]): Tensor {
   const sizes = shape.map((size) => (typeof size === 'number' ? size : (chosen[size] ?? 1)));
   const count = sizes.reduce((product, size) => product * size, 1);
+  if (type === 'uint8') return new Tensor('uint8', new Uint8Array(count).fill(255), sizes);
   if (type === 'int64') return new Tensor('int64', new BigInt64Array(count).fill(1n), sizes);
-  return new Tensor(
-    'float32',
+  return floatTensor(
+    type,
     Float32Array.from({ length: count }, (_, i) => Math.sin(i / 7)),
     sizes,
   );

@@ -12,7 +12,7 @@ export interface ModelProgram {
   readonly name: string;
   /** The results differ between versions. */
   readonly version: string;
-  /** @param progress reports the finished share of the work, 0 to 1 @returns warnings @throws Unfit */
+  /** @param progress reports the finished share of the work, 0 to 1 @returns warnings @throws FileRefused */
   work(args: readonly string[], progress: (fraction: number) => void): Promise<readonly Told[]>;
 }
 

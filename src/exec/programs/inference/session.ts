@@ -10,10 +10,19 @@ export type Tensor = ort.Tensor;
 type Provider = ort.InferenceSession.ExecutionProviderConfig;
 type Tensors = Readonly<Record<string, Tensor>>;
 
+/** What a graph wants: a dimension that the caller chooses has a name, or is below 1. */
+export interface InputTensor {
+  readonly name: string;
+  readonly type: string;
+  readonly shape: readonly (number | string)[];
+}
+
 /** A graph that is ready to run. */
 export interface LoadedModel {
   readonly inputNames: readonly string[];
   readonly outputNames: readonly string[];
+  /** In the same order. */
+  readonly inputs: readonly InputTensor[];
   /** @param wanted names of outputs; unset: all */
   run(inputs: Tensors, wanted?: readonly string[]): Promise<Tensors>;
 }
@@ -25,7 +34,7 @@ export const CUDA: Provider = { name: 'cuda', deviceId: gpus > 1 ? process.pid %
 /** Threads that compute (`exec/confine/confine.ts`); unset where no worker starts this program. */
 const threads = Number(process.env['MODEL_THREADS'] ?? 1);
 
-/** Those of files, by device and path, serve each request of this process. */
+/** Sessions of model files, by device and path: all requests of this process reuse them. */
 const kept = new Map<string, Promise<ort.InferenceSession>>();
 /** Why the processor does the work of this request, although there is a GPU. */
 let refusal: string | undefined;
@@ -45,10 +54,11 @@ export async function openSession(model: string | Uint8Array, adapt?: (file: Uin
       }
     return work(await keptSession('cpu', model, adapt));
   };
-  const { inputNames, outputNames } = await withSession((session) => session);
+  const { inputNames, outputNames, inputMetadata } = await withSession((session) => session);
   return {
     inputNames,
     outputNames,
+    inputs: inputMetadata.flatMap((input) => (input.isTensor ? [input] : [])),
     run: (inputs, wanted = outputNames) => withSession((session) => session.run(inputs, wanted)),
   };
 }

@@ -5,7 +5,7 @@
  *
  * Prints the output of pdfinfo, then one line of JSON: `{"units", "largest", "total", "forms", "bytes"}`. `units` has the `UserUnit` of each page,
  * by page number, if it is not 1 (ISO 32000-1, table 30); `largest` and `total` are the declared pixels of the largest picture and of all together;
- * `forms` is how often forms are drawn, and `bytes` how much content is carried out for that. No picture is decoded: sizes are in dictionaries and
+ * `forms` is how often forms are drawn, and `bytes` how much content is interpreted for that. No picture is decoded: sizes are in dictionaries and
  * in the first bytes of streams. If a command fails, exits with its status.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -25,10 +25,17 @@ async function main([input = '', passwordFile]: readonly string[]): Promise<void
   // Before qpdf, which reports a missing password as a wrong one.
   const info = `${folder}/pdfinfo.txt`;
   run('pdfinfo', ['-f', '1', '-l', String(MAX_PAGES), pdf.input], { stdoutTo: info });
+  const told = readFileSync(info, 'latin1');
+  // The title is printed first and may look like this line: the last match counts. A file with too many pages is read no further, as qpdf looks through
+  // the resources of each.
+  if (Number([...told.matchAll(/^Pages:\s{1,40}(\d{1,10})$/gm)].at(-1)?.[1] ?? 0) > MAX_PAGES) {
+    process.stdout.write(`${told}\n${JSON.stringify({ units: {}, largest: 0, total: 0, forms: 0, bytes: 0 })}\n`, 'latin1');
+    return;
+  }
   const { units, streams, ...drawing } = await listObjects(pdf);
   const pixels = await measure(pdf, streams);
   const drawn = count(pdf, drawing);
-  process.stdout.write(`${readFileSync(info, 'latin1')}\n${JSON.stringify({ units, ...pixels, ...drawn })}\n`, 'latin1');
+  process.stdout.write(`${told}\n${JSON.stringify({ units, ...pixels, ...drawn })}\n`, 'latin1');
 }
 
 function count(pdf: Pdf, { contents, pageContents }: Pick<PdfListing, 'contents' | 'pageContents'>): Drawn {

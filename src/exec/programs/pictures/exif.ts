@@ -1,6 +1,5 @@
 /**
- * Carries what is said of a picture in EXIF, and in the captions of IPTC, from and to TIFF, where libvips and ImageMagick lose it, and EXIF from and to
- * JPEG XL.
+ * Copies the EXIF metadata and the IPTC captions of a picture from and to TIFF, where libvips and ImageMagick lose them, and EXIF from and to JPEG XL.
  *
  *   exif.ts FROM.tiff|CARRIER TO.tiff     adds it to a TIFF; the carrier, a PNG or JPEG of which nothing else is wanted, is removed
  *   exif.ts FROM.tiff|FROM.png TO.jpg     writes a JPEG of one pixel that carries it
@@ -47,7 +46,7 @@ function main([from = '', to = '']: readonly string[]): void {
     addToJxl(to, withFile(from, 'r', saidInCarrier));
   } else if (from.endsWith('.tiff')) {
     addTo(to, withFile(from, 'r', saidInTiff));
-    // There is none of a picture that says more than a segment of a JPEG holds.
+    // The carrier is missing where the metadata is longer than a segment of a JPEG.
   } else if (existsSync(from)) {
     addTo(to, withFile(from, 'r', saidInCarrier));
     rmSync(from);

@@ -5,7 +5,7 @@
  *   frames.ts FRAMES.v OUTPUT.png
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { Unfit } from '../data/values/value.ts';
+import { FileRefused } from '../data/values/value.ts';
 import { answering } from '../process/answer.ts';
 import { type Animation, type TimedFrame, writeAnimation } from './formats/png.ts';
 
@@ -15,7 +15,7 @@ const MOST_WORDS = 1 << 20;
 /** Samples of 8 bits. */
 const UCHAR = 0;
 
-/** The frames, which libvips has below each other. @throws Unfit `unsupported_variant` for other samples than red, green, blue and opacity of 8 bits */
+/** The frames, which libvips has below each other. @throws FileRefused `unsupported_variant` for other samples than red, green, blue and opacity of 8 bits */
 function decodedFrames(path: string): Animation {
   const file = openSync(path, 'r');
   const read = (offset: number, length: number): Buffer => {
@@ -24,7 +24,7 @@ function decodedFrames(path: string): Animation {
   };
   const header = read(0, HEADER);
   const [width, height, bands, format] = [4, 8, 12, 20].map((at) => header.readInt32LE(at)) as [number, number, number, number];
-  if ((bands !== 3 && bands !== 4) || format !== UCHAR) throw new Unfit('unsupported_variant');
+  if ((bands !== 3 && bands !== 4) || format !== UCHAR) throw new FileRefused('unsupported_variant');
   const end = HEADER + width * height * bands;
   const words = read(end, Math.min(MOST_WORDS, Math.max(0, fstatSync(file).size - end))).toString('utf8');
   const frameHeight = Number(/name="page-height">(\d+)</.exec(words)?.[1] ?? height);

@@ -1,5 +1,5 @@
 /**
- * Carries what a HEIC or AVIF says beside its pixels around programs that do not read it: ImageMagick 6 reads neither colour profile nor XMP, and
+ * Copies the metadata of a HEIC or AVIF for programs that do not read it: ImageMagick 6 reads neither colour profile nor XMP, and
  * libheif's decoder writes no EXIF into a PNG, and no PNG at all where the profile is not one of red, green and blue.
  *
  *   heif.ts said INPUT OUTPUT.icc FALLBACK OUTPUT.xmp OUTPUT.app1

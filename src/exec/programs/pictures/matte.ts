@@ -1,21 +1,21 @@
 /**
  * Takes the background from a photo, or puts it before another one, by models of ONNX.
  *
- *   matte.ts --u2netp|u2net=FOLDER cut INPUT.pam OUTPUT.pam
- *   matte.ts --u2netp|u2net=FOLDER over INPUT.pam OUTPUT.pam COLOUR|BACKGROUND.pam
+ *   matte.ts --u2netp|u2net|isnet-general-use=FOLDER cut INPUT.pam OUTPUT.pam
+ *   matte.ts --u2netp|u2net|isnet-general-use=FOLDER over INPUT.pam OUTPUT.pam COLOUR|BACKGROUND.pam
  *   matte.ts --u2netp=FOLDER --centerface=FOLDER passport INPUT.pam OUTPUT.pam COLOUR WIDTH HEIGHT HEAD ABOVE [sheet]
  *
  * A colour is `#rrggbb`; sizes are in mm. A picture without exactly one face is refused as a passport photo. See `inference/serve.ts`.
  */
 
-import { Unfit } from '../data/values/value.ts';
+import { FileRefused } from '../data/values/value.ts';
 import { folderOf } from '../inference/arguments.ts';
 import { type ModelProgram, serve } from '../inference/serve.ts';
 import type { Told } from '../process/answer.ts';
 import { backgroundOf, before, cutOut, plain } from './matte/compose.ts';
 import { doubtOf } from './matte/doubt.ts';
 import { type DetectedFace, facesIn } from './matte/faces.ts';
-import { maskOf, type SubjectModel } from './matte/mask.ts';
+import { isnet, maskOf, type SubjectModel, u2net } from './matte/mask.ts';
 import { type PassportRule, portraitOf, sheetOf } from './matte/passport.ts';
 import { type Picture, readPam, writePam } from './planes/picture.ts';
 
@@ -56,7 +56,7 @@ async function passport(picture: Picture, models: Models, [colour = '', ...more]
   if (typeof face === 'number') {
     const details = { limit: 'faces', ...(face === 0 ? { min: 1 } : { max: 1 }), received: face };
     const says = `A passport photo shows one face; ${face === 0 ? 'none was found' : `${face} were found`} in this picture.`;
-    throw new Unfit('input_limit', says, details);
+    throw new FileRefused('input_limit', says, details);
   }
   const { picture: portrait, enlarged, lacks } = portraitOf(await subjectOf(picture, models.subject, listener), face, rule);
   const { warnings } = listener;
@@ -73,9 +73,9 @@ interface Models {
   readonly centerface: string;
 }
 
-const large = folderOf('u2net');
+const [fine, large] = [folderOf('isnet-general-use'), folderOf('u2net')];
 const models: Models = {
-  subject: large === '' ? { folder: folderOf('u2netp'), file: 'u2netp.onnx' } : { folder: large, file: 'u2net.onnx' },
+  subject: fine !== '' ? isnet(fine) : large === '' ? u2net(folderOf('u2netp'), 'u2netp.onnx') : u2net(large, 'u2net.onnx'),
   centerface: folderOf('centerface'),
 };
 const work: ModelProgram['work'] = async ([operation, input = '', output = '', ...rest], progress) => {

@@ -14,10 +14,11 @@
  */
 import { backgroundOf, before, cutOut } from './matte/compose.ts';
 import { doubtOf } from './matte/doubt.ts';
-import { isGrey, lumaOf, type Picture, readPam, writePam } from './planes/picture.ts';
+import { isGrey, type Picture, readPam, writePam } from './planes/picture.ts';
 import { beforeBackdrop } from './retouch/backdrop.ts';
 import { denoised, sharpened } from './retouch/detail.ts';
 import { fillSmoothly, fillWithPatches, reachedBy } from './retouch/fill.ts';
+import { holeIn } from './retouch/hole.ts';
 import { balanced, levelled, withLocalContrast } from './retouch/light.ts';
 import { scratchesOf } from './retouch/scratches.ts';
 import { upscale } from './retouch/upscale.ts';
@@ -31,7 +32,7 @@ const progress = (fraction: number): void => void process.stdout.write(`progress
 
 const warn = (code: string, message: string): void =>
   void process.stdout.write(`${JSON.stringify({ ok: true, warnings: [{ code, message }] })}\n`);
-const UNCOLOURED = 'The photo is black and white: it was enhanced, not coloured. The model for that is not installed.';
+const UNCOLOURED = 'The photo is black and white: it was enhanced, not coloured; colorize-photo colours it.';
 
 /** How far non-local means look, px: half a second a megapixel, and two. */
 const [NEAR, FAR] = [2, 5];
@@ -67,8 +68,7 @@ function restore(picture: Picture): Picture {
 
 function fill(picture: Picture, hole: readonly string[]): Picture | undefined {
   const { width, height } = picture;
-  const mask = hole.length === 1 ? maskIn(hole[0] ?? '') : boxIn(hole.map(Number), width, height);
-  if (mask.length !== width * height) throw new Error('expected a mask of the same size');
+  const mask = holeIn(hole, width, height);
   // A mask of single pixels is as much work as one without gaps between them.
   const count = reachedBy(mask, width, height);
   const max = Math.min(MAX_HOLE, Math.floor((width * height) / 2));
@@ -95,17 +95,6 @@ function cut(picture: Picture): Picture | undefined {
 function over(picture: Picture, behind: string): Picture | undefined {
   const subject = cut(picture);
   return subject && before(subject, backgroundOf(behind, picture));
-}
-
-function maskIn(path: string): Uint8Array {
-  const mask = readPam(path);
-  return Uint8Array.from(lumaOf(mask).data, (value, i) => (value * (mask.alpha?.data[i] ?? 1) > 0.5 ? 1 : 0));
-}
-
-function boxIn([x = 0, y = 0, w = 0, h = 0]: readonly number[], width: number, height: number): Uint8Array {
-  const mask = new Uint8Array(width * height);
-  for (let row = y; row < Math.min(height, y + h); row++) mask.fill(1, row * width + x, row * width + Math.min(width, x + w));
-  return mask;
 }
 
 const OPERATIONS: Readonly<Record<string, (picture: Picture, more: readonly string[]) => Picture | undefined>> = {

@@ -1,5 +1,5 @@
 /** How a program of ours ends: with an answer as residents give, one line of JSON; with status 2 where it refuses its input. */
-import { Unfit } from '../data/values/value.ts';
+import { FileRefused } from '../data/values/value.ts';
 
 export interface Told {
   readonly code: string;
@@ -8,7 +8,7 @@ export interface Told {
 
 type Answer =
   | { readonly ok: true; readonly warnings: readonly Told[] }
-  | ({ readonly ok: false } & Pick<Unfit, 'reason' | 'details' | 'says'>);
+  | ({ readonly ok: false } & Pick<FileRefused, 'reason' | 'details' | 'says'>);
 type Work = () => readonly Told[] | Promise<readonly Told[]>;
 
 /** @param work returns warnings @param more returns further fields of the answer */
@@ -23,7 +23,7 @@ export async function answerFrom(work: Work): Promise<Answer> {
   try {
     return { ok: true, warnings: await work() };
   } catch (error) {
-    if (!(error instanceof Unfit)) throw error;
+    if (!(error instanceof FileRefused)) throw error;
     const { reason, details, says } = error;
     return { ok: false, reason, details, says };
   }

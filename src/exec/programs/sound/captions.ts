@@ -3,16 +3,18 @@
  *
  *   captions.ts text INPUT.srt OUTPUT.txt
  *   captions.ts lrc INPUT.srt OUTPUT.lrc
+ *   captions.ts plain INPUT.ass OUTPUT.ass
  *   captions.ts read INPUT (lrc|ttml) OUTPUT.srt [CHARSET]
  *
  * `text` writes what is said, a line for each line of a cue and an empty line between cues, without times and tags; `lrc` a line for each cue, after the
- * time at which it begins. `read` prints an answer as residents give: warnings, or why the file is refused.
+ * time at which it begins. `plain` leaves out drawings and remarks. `read` prints an answer as residents give: warnings, or why the file is refused.
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { beyond } from '../data/values/value.ts';
 import { answering } from '../process/answer.ts';
 import { decodeText, toldOf } from '../text/charset.ts';
 import { subRip } from './captions/cues.ts';
+import { plainDialogue } from './captions/dialogue.ts';
 import { lyricsIn } from './captions/lyrics.ts';
 import { timedTextIn } from './captions/timed-text.ts';
 
@@ -29,6 +31,7 @@ if (verb === 'read')
     writeFileSync(output, subRip((format === 'ttml' ? timedTextIn : lyricsIn)(decoded.text)));
     return toldOf(decoded);
   });
+else if (verb === 'plain') writeFileSync(others[0] ?? '', plainDialogue(readFileSync(input, 'utf8')));
 else writeFileSync(others[0] ?? '', `${written(verb)}\n`);
 
 function written(as: string): string {

@@ -10,7 +10,7 @@
 import { beyond } from '../data/values/value.ts';
 import { folderOf } from '../inference/arguments.ts';
 import { type ModelProgram, serve } from '../inference/serve.ts';
-import { Listener } from './denoise/features.ts';
+import { FeatureExtractor } from './denoise/features.ts';
 import { AHEAD, filtered, openModel, type VoiceModel } from './denoise/model.ts';
 import { Recording } from './denoise/recording.ts';
 import { addSamples, HEARD_RATE, HOP, SIZE, type Spectrum, spectrumOf } from './denoise/spectrum.ts';
@@ -27,12 +27,12 @@ async function denoise(
   model: VoiceModel,
   progress: (fraction: number) => void,
 ): Promise<[number, number]> {
-  const listener = new Listener();
+  const extractor = new FeatureExtractor();
   // Frame t is of the samples from (t - 1) × HOP on.
   const count = Math.ceil(recording.frames / HOP) + 1;
   let first = 0;
   let spectra: Spectrum[] = [];
-  let features: ReturnType<Listener['hear']>[] = [];
+  let features: ReturnType<FeatureExtractor['extract']>[] = [];
   /** The half of the last frame that the next one is added to. */
   let rest = new Float32Array(HOP);
   let tail = new Float32Array(HOP);
@@ -49,7 +49,7 @@ async function denoise(
       for (const sample of tail) before += sample ** 2;
       const spectrum = spectrumOf(frame);
       spectra.push(spectrum);
-      features.push(listener.hear(spectrum));
+      features.push(extractor.extract(spectrum));
     }
     // The model filters a frame when it has the features of AHEAD frames more.
     const from = Math.max(0, start - RUN_UP);

@@ -9,10 +9,9 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { writeAll } from '../process/write-all.ts';
+import { FRAME_HOP, FRAME_SIZE, transform } from './separate/transform.ts';
 
 const VERSION = '1.0';
-/** Samples of a piece, and from one to the next. */
-const [SIZE, HOP] = [4096, 1024];
 /** Voices have nothing below, Hz: a bass in the middle stays with the instruments. */
 const LOWEST = 110;
 /** How steeply what leans to a side is left out of the middle. */
@@ -21,44 +20,15 @@ const STEEPNESS = 6;
 const MONO = 1e-6;
 
 /** Square roots of Hann's window: before and after, they add up to a constant. */
-const window = Float64Array.from({ length: SIZE }, (_, i) => Math.sqrt(0.5 - 0.5 * Math.cos((2 * Math.PI * i) / SIZE)));
+const window = Float64Array.from({ length: FRAME_SIZE }, (_, i) => Math.sqrt(0.5 - 0.5 * Math.cos((2 * Math.PI * i) / FRAME_SIZE)));
 /** What the squares of the windows over one sample add up to. */
-const OVERLAP = SIZE / HOP / 2;
-const cosines = Float64Array.from({ length: SIZE / 2 }, (_, i) => Math.cos((2 * Math.PI * i) / SIZE));
-const sines = Float64Array.from({ length: SIZE / 2 }, (_, i) => Math.sin((2 * Math.PI * i) / SIZE));
-const reversed = Uint16Array.from({ length: SIZE }, (_, i) =>
-  Number.parseInt(i.toString(2).padStart(Math.log2(SIZE), '0').split('').reverse().join(''), 2),
-);
-
-/** The discrete Fourier transform in place (Cooley and Tukey, 1965). @param direction -1: forward, 1: back, not divided by the size */
-function transform(real: Float64Array, imaginary: Float64Array, direction: 1 | -1): void {
-  for (let i = 0; i < SIZE; i++) {
-    const j = reversed[i] as number;
-    if (j <= i) continue;
-    [real[i], real[j]] = [real[j] as number, real[i] as number];
-    [imaginary[i], imaginary[j]] = [imaginary[j] as number, imaginary[i] as number];
-  }
-  for (let half = 1; half < SIZE; half *= 2) {
-    const step = SIZE / 2 / half;
-    for (let start = 0; start < SIZE; start += 2 * half)
-      for (let k = 0, at = start; k < half; k++, at++) {
-        const [c, s] = [cosines[k * step] as number, direction * (sines[k * step] as number)];
-        const [r, m] = [real[at + half] as number, imaginary[at + half] as number];
-        const [tr, ti] = [r * c - m * s, r * s + m * c];
-        real[at + half] = (real[at] as number) - tr;
-        imaginary[at + half] = (imaginary[at] as number) - ti;
-        real[at] = (real[at] as number) + tr;
-        imaginary[at] = (imaginary[at] as number) + ti;
-      }
-  }
-}
-
+const OVERLAP = FRAME_SIZE / FRAME_HOP / 2;
 /** The middle of one piece. The left channel is the real part and the right one the imaginary part of one transform. */
 function middleOf(left: Float64Array, right: Float64Array, lowest: number): void {
   transform(left, right, -1);
-  const mask = new Float64Array(SIZE / 2 + 1);
-  for (let k = lowest; k <= SIZE / 2; k++) {
-    const [a, b] = [k, (SIZE - k) % SIZE];
+  const mask = new Float64Array(FRAME_SIZE / 2 + 1);
+  for (let k = lowest; k <= FRAME_SIZE / 2; k++) {
+    const [a, b] = [k, (FRAME_SIZE - k) % FRAME_SIZE];
     const [lr, li] = [((left[a] as number) + (left[b] as number)) / 2, ((right[a] as number) - (right[b] as number)) / 2];
     const [rr, ri] = [((right[a] as number) + (right[b] as number)) / 2, ((left[b] as number) - (left[a] as number)) / 2];
     const power = lr * lr + li * li + rr * rr + ri * ri;
@@ -66,8 +36,8 @@ function middleOf(left: Float64Array, right: Float64Array, lowest: number): void
     const alike = power === 0 ? 0 : Math.max(0, (2 * (lr * rr + li * ri)) / power);
     mask[k] = alike ** STEEPNESS;
   }
-  for (let k = 0; k < SIZE; k++) {
-    const gain = mask[k <= SIZE / 2 ? k : SIZE - k] as number;
+  for (let k = 0; k < FRAME_SIZE; k++) {
+    const gain = mask[k <= FRAME_SIZE / 2 ? k : FRAME_SIZE - k] as number;
     left[k] = (left[k] as number) * gain;
     right[k] = (right[k] as number) * gain;
   }
@@ -77,42 +47,42 @@ function middleOf(left: Float64Array, right: Float64Array, lowest: number): void
 function separate([sound = '', vocals = '', rate = '44100']: readonly string[]): boolean {
   const source = openSync(sound, 'r+');
   const frames = Math.floor(fstatSync(source).size / 4);
-  const lowest = Math.max(1, Math.round((LOWEST * SIZE) / Number(rate)));
+  const lowest = Math.max(1, Math.round((LOWEST * FRAME_SIZE) / Number(rate)));
   const voices = openSync(vocals, 'wx');
   // The piece begins before the recording, so that its first samples are under as many windows as all others.
-  const [left, right] = [new Float64Array(SIZE), new Float64Array(SIZE)];
-  const [sumLeft, sumRight] = [new Float64Array(SIZE), new Float64Array(SIZE)];
-  const [a, b] = [new Float64Array(SIZE), new Float64Array(SIZE)];
-  const bytes = Buffer.alloc(HOP * 4);
-  const [middle, rest] = [Buffer.alloc(HOP * 4), Buffer.alloc(HOP * 4)];
+  const [left, right] = [new Float64Array(FRAME_SIZE), new Float64Array(FRAME_SIZE)];
+  const [sumLeft, sumRight] = [new Float64Array(FRAME_SIZE), new Float64Array(FRAME_SIZE)];
+  const [a, b] = [new Float64Array(FRAME_SIZE), new Float64Array(FRAME_SIZE)];
+  const bytes = Buffer.alloc(FRAME_HOP * 4);
+  const [middle, rest] = [Buffer.alloc(FRAME_HOP * 4), Buffer.alloc(FRAME_HOP * 4)];
   let [same, different] = [0, 0];
-  for (let end = HOP; end - SIZE < frames; end += HOP) {
-    left.copyWithin(0, HOP);
-    right.copyWithin(0, HOP);
-    const read = end - HOP < frames ? readSync(source, bytes, 0, bytes.length, (end - HOP) * 4) : 0;
-    for (let i = 0; i < HOP; i++) {
+  for (let end = FRAME_HOP; end - FRAME_SIZE < frames; end += FRAME_HOP) {
+    left.copyWithin(0, FRAME_HOP);
+    right.copyWithin(0, FRAME_HOP);
+    const read = end - FRAME_HOP < frames ? readSync(source, bytes, 0, bytes.length, (end - FRAME_HOP) * 4) : 0;
+    for (let i = 0; i < FRAME_HOP; i++) {
       const isThere = i * 4 + 4 <= read;
       const [l, r] = isThere ? [bytes.readInt16LE(i * 4), bytes.readInt16LE(i * 4 + 2)] : [0, 0];
-      left[SIZE - HOP + i] = l;
-      right[SIZE - HOP + i] = r;
+      left[FRAME_SIZE - FRAME_HOP + i] = l;
+      right[FRAME_SIZE - FRAME_HOP + i] = r;
       same += (l + r) ** 2;
       different += (l - r) ** 2;
     }
-    for (let i = 0; i < SIZE; i++) {
+    for (let i = 0; i < FRAME_SIZE; i++) {
       a[i] = (left[i] as number) * (window[i] as number);
       b[i] = (right[i] as number) * (window[i] as number);
     }
     middleOf(a, b, lowest);
-    sumLeft.copyWithin(0, HOP).fill(0, SIZE - HOP);
-    sumRight.copyWithin(0, HOP).fill(0, SIZE - HOP);
-    for (let i = 0; i < SIZE; i++) {
-      const gain = (window[i] as number) / SIZE / OVERLAP;
+    sumLeft.copyWithin(0, FRAME_HOP).fill(0, FRAME_SIZE - FRAME_HOP);
+    sumRight.copyWithin(0, FRAME_HOP).fill(0, FRAME_SIZE - FRAME_HOP);
+    for (let i = 0; i < FRAME_SIZE; i++) {
+      const gain = (window[i] as number) / FRAME_SIZE / OVERLAP;
       sumLeft[i] = (sumLeft[i] as number) + (a[i] as number) * gain;
       sumRight[i] = (sumRight[i] as number) + (b[i] as number) * gain;
     }
     // The first samples of the piece are under no later one.
-    const first = end - SIZE;
-    const count = Math.min(HOP, frames - first);
+    const first = end - FRAME_SIZE;
+    const count = Math.min(FRAME_HOP, frames - first);
     if (first < 0) continue;
     for (let i = 0; i < count; i++)
       for (const [channel, sums, samples] of [
@@ -127,7 +97,7 @@ function separate([sound = '', vocals = '', rate = '44100']: readonly string[]):
     writeAll(voices, middle.subarray(0, count * 4), first * 4);
     // These samples were read before.
     writeAll(source, rest.subarray(0, count * 4), first * 4);
-    if (end % (HOP * 256) === 0) process.stdout.write(`progress ${Math.min(1, first / frames).toFixed(3)}\n`);
+    if (end % (FRAME_HOP * 256) === 0) process.stdout.write(`progress ${Math.min(1, first / frames).toFixed(3)}\n`);
   }
   for (const file of [source, voices]) closeSync(file);
   return different > MONO * same;

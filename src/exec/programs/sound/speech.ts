@@ -1,60 +1,28 @@
 /**
  * Writes down what is said in a recording, by the model Whisper.
  *
- *   speech.ts --whisper-base=FOLDER INPUT.raw OUTPUT txt|srt|vtt LANGUAGE|auto BEAM
+ *   speech.ts --whisper-base|-small|-large-v3-turbo=FOLDER [--silero-vad=FOLDER] INPUT.raw OUTPUT txt|srt|vtt LANGUAGE|auto BEAM
  *
- * The input is 16-bit little-endian samples of one channel, 16 kHz. It is heard in pieces of at most 30 s, each of which begins where the last sentence of
- * the one before ended. See `inference/serve.ts`.
+ * The input is 16-bit little-endian samples of one channel, 16 kHz. With a model that tells speech from pauses, those are cut out, and times are those of
+ * the recording all the same. What is left is heard in pieces of at most 30 s, each of which begins where the last sentence of the one before ended. See
+ * `inference/serve.ts`.
  */
-import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { folderOf } from '../inference/arguments.ts';
 import { type ModelProgram, serve } from '../inference/serve.ts';
+import { speechIn } from './speech/activity.ts';
 import { type Said, writers } from './speech/cues.ts';
-import { begin, search, type Transcript } from './speech/search.ts';
+import { Speech, SpokenRecording } from './speech/recording.ts';
+import { beamSearch, begin, type Transcript } from './speech/search.ts';
 import { readVocabulary, TICK, type Vocabulary } from './speech/vocabulary.ts';
 import { HEARD, HEARD_BEFORE, openWhisper, RATE, SECONDS } from './speech/whisper.ts';
 
-/** Nothing is louder in silence, of full scale. */
-const SILENCE = 0.001;
 /** Words that are this unlikely, where this much speaks for silence, were not said. */
 const [UNLIKELY, SILENT] = [-1, 0.6];
 /** Mean logarithm of how likely a piece is, below which a text has to be read with care. */
 const DOUBTFUL = -0.8;
 /** Samples before the first sound that are heard too. */
 const RUN_UP = 0.2 * RATE;
-
-class Recording {
-  readonly samples: number;
-  readonly #file: number;
-
-  constructor(path: string) {
-    this.#file = openSync(path, 'r');
-    this.samples = Math.floor(fstatSync(this.#file).size / 2);
-  }
-
-  /** Samples from -1 to 1; silence before the beginning and behind the end. */
-  read(from: number, count: number): Float32Array {
-    const first = Math.max(0, from);
-    const bytes = Buffer.alloc(Math.max(0, Math.min(this.samples, from + count) - first) * 2);
-    readSync(this.#file, bytes, 0, bytes.length, first * 2);
-    const read = new Float32Array(count);
-    for (let i = 0; i * 2 < bytes.length; i++) read[first - from + i] = bytes.readInt16LE(i * 2) / 32_768;
-    return read;
-  }
-
-  /** @returns the first sample from there on that is not silent; the number of samples where none is */
-  soundFrom(from: number): number {
-    for (let at = from; at < this.samples; at += RATE) {
-      const i = this.read(at, Math.min(RATE, this.samples - at)).findIndex((sample) => Math.abs(sample) > SILENCE);
-      if (i >= 0) return at + i;
-    }
-    return this.samples;
-  }
-
-  close(): void {
-    closeSync(this.#file);
-  }
-}
 
 /** @returns what was said, and how many seconds of it are done: the next piece begins there */
 function saidIn(
@@ -69,7 +37,7 @@ function saidIn(
   const secondsOf = (token: number) => (token - vocabulary.firstTime) * TICK;
   let done = 0;
   const keep = (to: number) => {
-    const text = vocabulary.textOf(words).trim();
+    const text = vocabulary.textOf(words).replace(/\s+/g, ' ').trim();
     // The model writes dots for music and noise.
     if (/[\p{L}\p{N}]/u.test(text)) said.push({ from: offset + (from ?? 0), to: offset + Math.min(Math.max(to, from ?? 0), length), text });
   };
@@ -88,29 +56,39 @@ function saidIn(
   return { said, seconds: (words.length > 0 || isCut) && done > 0 ? done : length };
 }
 
+/** By the id of the model; the largest writes one language more. */
+const WHISPERS = ['whisper-large-v3-turbo', 'whisper-small', 'whisper-base'] as const;
+const id = WHISPERS.find((each) => folderOf(each) !== '') ?? 'whisper-base';
+/** Share of the progress that finding speech takes. */
+const FINDING = 0.05;
+
 const work: ModelProgram['work'] = async ([input = '', output = '', format = '', given = '', beam = ''], progress) => {
-  const folder = folderOf('whisper-base');
-  const vocabulary = readVocabulary(folder);
+  const folder = folderOf(id);
+  const vocabulary = readVocabulary(folder, { cantonese: id === 'whisper-large-v3-turbo' });
   const whisper = await openWhisper(folder);
-  const recording = new Recording(input);
+  const recording = new SpokenRecording(input);
+  const vad = folderOf('silero-vad');
+  const spans =
+    vad === '' ? [{ from: 0, to: recording.samples }] : await speechIn(recording, vad, (fraction) => progress(fraction * FINDING));
+  const speech = new Speech(recording, spans);
   const said: Said[] = [];
   let language = vocabulary.languages.get(given);
   let [sum, count, share] = [0, 0, 0];
-  for (let at = recording.soundFrom(0); at < recording.samples; at = recording.soundFrom(at)) {
+  for (let at = speech.soundFrom(0); at < speech.samples; at = speech.soundFrom(at)) {
     at = Math.max(0, at - RUN_UP);
-    const start = await begin(whisper, vocabulary, recording.read(at - HEARD_BEFORE, HEARD));
+    const start = await begin(whisper, vocabulary, speech.read(at - HEARD_BEFORE, HEARD));
     if (language === undefined) [language, share] = [...start.languages].sort(([, a], [, b]) => b - a)[0] as [number, number];
-    const found = await search(whisper, vocabulary, start, language, Number(beam));
-    const length = Math.min(SECONDS, (recording.samples - at) / RATE);
+    const found = await beamSearch(whisper, vocabulary, start, language, Number(beam));
+    const length = Math.min(SECONDS, (speech.samples - at) / RATE);
     const piece = saidIn(found, at / RATE, length, vocabulary);
     const isSpeech = found.likely > UNLIKELY || found.silent < SILENT;
     if (isSpeech) {
-      said.push(...piece.said);
+      said.push(...piece.said.map(({ from, to, text }) => ({ ...speech.placed(from, to), text })));
       sum += found.likely * found.tokens.length;
       count += found.tokens.length;
     }
     at += Math.max(RATE, Math.round((isSpeech ? piece.seconds : length) * RATE));
-    progress(Math.min(1, at / recording.samples));
+    progress(FINDING + (1 - FINDING) * Math.min(1, at / speech.samples));
   }
   recording.close();
   writeFileSync(output, (writers[format] ?? writers.txt)(said));
@@ -128,4 +106,4 @@ const work: ModelProgram['work'] = async ([input = '', output = '', format = '',
 
 const nameOf = (code: string): string => new Intl.DisplayNames('en', { type: 'language' }).of(code) ?? code;
 
-await serve({ name: 'speech', version: '1.0', work });
+await serve({ name: 'speech', version: '1.1', work });

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { analyse } from 'chardet';
 import { decodeWide, markedWide, unmarkedWide } from '../../../catalog/looks/wide.ts';
-import { Unfit } from '../data/values/value.ts';
+import { FileRefused } from '../data/values/value.ts';
 import type { Told } from '../process/answer.ts';
 import { charsetOfWords, FEW_BYTES } from './few-words.ts';
 
@@ -81,7 +81,7 @@ export function encodingFor(
 
 /**
  * @returns the encoding's name in the Encoding Standard; undefined where none is declared, or one of two bytes a letter, which the declaration itself disproves
- * @throws Unfit for an XML file that names an unknown one; a page's is ignored (HTML, 13.2.3.2)
+ * @throws FileRefused for an XML file that names an unknown one; a page's is ignored (HTML, 13.2.3.2)
  */
 function declaredIn(start: string, declares: readonly Declares[]): string | undefined {
   for (const how of declares) {
@@ -89,7 +89,7 @@ function declaredIn(start: string, declares: readonly Declares[]): string | unde
     if (label === undefined) continue;
     const encoding = encodingOf(label);
     if (encoding === undefined && how === 'xml')
-      throw new Unfit('unsupported_variant', 'The file names an encoding that the service does not know.');
+      throw new FileRefused('unsupported_variant', 'The file names an encoding that the service does not know.');
     if (encoding !== undefined && !encoding.startsWith('utf-16')) return encoding;
   }
   return undefined;

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import { type Content, contentOf, GREEK } from '../../catalog/content.ts';
 import { books } from './books.ts';
+import { arrowRows, cellsOf, parquetRows } from './columns.ts';
 import { expectWellFormed, readUtf8, textOfRtf, textOfRuns, textOfXml, unescapeXml, unzip } from './text.ts';
 
 export { judgePicture } from './pictures.ts';
@@ -239,7 +240,9 @@ const dataIn =
   async (path) => ({ text: (await run('python3', [DATA_PROGRAM, path, syntax])).stdout });
 
 const READERS: Readonly<Record<string, Reader>> = {
-  ...Object.fromEntries(['json', 'jsonl', 'yaml', 'toml', 'xml'].map((syntax) => [syntax, dataIn(syntax)])),
+  parquet: async (path) => ({ text: cellsOf(await parquetRows(path)) }),
+  arrow: async (path) => ({ text: cellsOf(await arrowRows(path)) }),
+  ...Object.fromEntries(['json', 'jsonl', 'yaml', 'toml', 'xml', 'avro', 'sqlite'].map((syntax) => [syntax, dataIn(syntax)])),
   txt: plain(/\S/),
   md: plain(/\S/),
   rst: plain(/\S/),

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { filesOfTar } from '../../../../src/exec/models/conversion/tar.ts';
-import { bandOfBin, Listener, LOUDNESSES, LOW_BINS } from '../../../../src/exec/programs/sound/denoise/features.ts';
+import { bandOfBin, FeatureExtractor, LOUDNESSES, LOW_BINS } from '../../../../src/exec/programs/sound/denoise/features.ts';
 import { filtered } from '../../../../src/exec/programs/sound/denoise/model.ts';
 import {
   addSamples,
@@ -53,9 +53,9 @@ describe('bands', () => {
   });
 
   it('are told against the last second: what goes on is nothing after it, what begins is loud', () => {
-    const listener = new Listener();
+    const extractor = new FeatureExtractor();
     const steady = spectrumOf(tone(3000, SIZE));
-    const heard = Array.from({ length: 600 }, () => listener.hear(steady).loudness[bandOfBin[60] as number] as number);
+    const heard = Array.from({ length: 600 }, () => extractor.extract(steady).loudness[bandOfBin[60] as number] as number);
     expect(heard[0]).toBeGreaterThan(0.5);
     expect(Math.abs(heard.at(-1) as number)).toBeLessThan(0.01);
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { float32s, Graph, scalar } from '../../../../src/exec/models/conversion/onnx.ts';
 import { cutOut } from '../../../../src/exec/programs/pictures/matte/compose.ts';
-import { maskOf } from '../../../../src/exec/programs/pictures/matte/mask.ts';
+import { isnet, maskOf, u2net } from '../../../../src/exec/programs/pictures/matte/mask.ts';
 import { type Picture, plane } from '../../../../src/exec/programs/pictures/planes/picture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'filemill-mask-'));
@@ -26,7 +26,7 @@ function model(name: string, weights: readonly [number, number, number], more: n
     shape: [1, 1, SIDE, SIDE],
   });
   writeFileSync(join(folder, name), Buffer.concat(graph.model(17)));
-  return { folder, file: name };
+  return u2net(folder, name);
 }
 /** What is red stands out, steeply: four times the channel, of which the input lacks mean and deviation, less one and a half. */
 const red = model('red.onnx', [4 * 0.229, 0, 0], 4 * 0.485 - 1.5);
@@ -85,4 +85,20 @@ describe('a mask', () => {
     );
     expect([share, mask.data.every((value) => value === 0)]).toEqual([0, true]);
   });
+});
+
+it('of IS-Net sees 1024 pixels from -0.5 to 0.5, and its answer is stretched', async () => {
+  const graph = new Graph();
+  const given = graph.input({ name: 'input_image', type: 'float32', shape: [1, 3, 1024, 1024] });
+  // It looks at the red channel alone, from 0.3 to 0.8: what is darkest is the background.
+  const kernel = graph.constant(float32s(Float32Array.of(0.5, 0, 0), [1, 3, 1, 1]));
+  const bias = graph.constant(float32s(Float32Array.of(0.55), [1]));
+  graph.output(graph.op('Conv', [given, kernel, bias]), { name: 'output_image', type: 'float32', shape: [1, 1, 1024, 1024] });
+  writeFileSync(join(folder, 'isnet-general-use.onnx'), Buffer.concat(graph.model(17)));
+  const { plane: mask } = await maskOf(
+    picture(300, 200, (x) => (x < 150 ? [1, 0.2, 0.1] : [0, 0.3, 0.9])),
+    isnet(folder),
+  );
+  for (let x = 0; x < 300; x++)
+    if (Math.abs(x - 150) > 8) expect(Math.abs((mask.data[100 * 300 + x] as number) - (x < 150 ? 1 : 0))).toBeLessThan(0.15);
 });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CALS } from '../../../../src/catalog/known-good.ts';
-import { Unfit } from '../../../../src/exec/programs/data/values/value.ts';
+import { FileRefused } from '../../../../src/exec/programs/data/values/value.ts';
 import { writePng } from '../../../../src/exec/programs/pictures/formats/png.ts';
 import { calsHeader, tiffOfCals } from '../../../../src/exec/programs/pictures/raster/cals.ts';
 import { decodeDds } from '../../../../src/exec/programs/pictures/raster/dds.ts';
@@ -26,7 +26,7 @@ const refusal = (work: () => unknown): string => {
     work();
     return 'none';
   } catch (error) {
-    return error instanceof Unfit ? error.reason : String(error);
+    return error instanceof FileRefused ? error.reason : String(error);
   }
 };
 
@@ -98,7 +98,7 @@ describe('JPEG-LS', () => {
   const outcomeOf = (bytes: Buffer): Promise<string> =>
     decodeJpegLs(bytes).then(
       () => 'none',
-      (error: unknown) => (error instanceof Unfit ? error.reason : String(error)),
+      (error: unknown) => (error instanceof FileRefused ? error.reason : String(error)),
     );
 
   it.each(SAMPLES)(

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { PACKAGES } from '../../../../src/exec/confine/stage.ts';
+import { scanJson } from '../../../../src/exec/programs/data/values/json-scan.ts';
 import { latin1 } from '../../../kit/catalog/bytes.ts';
 import { dbase } from '../../../kit/fixtures/data/dbase.ts';
 
@@ -14,6 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 interface Told {
   readonly ok: boolean;
   readonly reason?: string;
+  readonly says?: string;
   readonly details?: { readonly limit: string };
   readonly warnings?: readonly { readonly message: string }[];
 }
@@ -184,6 +186,8 @@ it('finds every package that it imports where it is confined', () => {
     if (needed.has(path)) return;
     needed.add(path);
     for (const name of Object.keys(packages[path]?.dependencies ?? {})) {
+      // Types alone.
+      if (name.startsWith('@types/')) continue;
       const inside = `${path}/node_modules/${name}`;
       add(packages[inside] === undefined ? `node_modules/${name}` : inside);
     }
@@ -202,6 +206,8 @@ it('finds every package that it imports where it is confined', () => {
     'rtf-stream-parser',
     '@cornerstonejs/codec-charls',
     '@csstools/css-tokenizer',
+    'apache-arrow',
+    'parquet-wasm',
   ])
     add(`node_modules/${name}`);
   // What a package has inside is copied with it.
@@ -340,4 +346,91 @@ describe('a table in Markdown', () => {
     expect(rewrite('tsv', 'a\n1\t2\t\t\n', 'md').text).toBe('| a |  |\n| ---: | ---: |\n| 1 | 2 |\n');
     expect(rewrite('csv', ',,\n', 'md').text).toBe('');
   });
+
+  it('has each link at its own words, and says where there may be more', () => {
+    const links = [
+      [1, 0, 'here', 'https://a'],
+      [1, 0, 'here', 'https://b'],
+      [2, 0, 'x', 'https://https'],
+      [2, 0, 'https', 'https://c'],
+    ];
+    writeFileSync(join(folder, 'in.marks'), JSON.stringify({ links, notes: [], more: true }));
+    const made = rewrite('csv', 'a\nhere and here\nx https\n', 'md');
+    rmSync(join(folder, 'in.marks'));
+    expect(made.text).toContain('| [here](https://a) and [here](https://b) |\n| [x](https://https) [https](https://c) |\n');
+    expect(said(made)).toEqual([expect.stringContaining('more links and notes of cells')]);
+  });
+});
+
+it.each<[what: string, source: string, content: string, target: string, text: string, warning: RegExp]>([
+  [
+    'a list beside single values is the table',
+    'json',
+    '{"count":2,"next":null,"rows":[{"a":1},{"a":2}]}',
+    'csv',
+    'a\n1\n2\n',
+    /count, next/,
+  ],
+  ['a number beyond any double keeps its digits', 'json', '{"a":1e400}', 'csv', 'a\n1e400\n', /1e400/],
+  ['what Python writes for no number is null', 'json', '[NaN,-Infinity,"NaN"]', 'jsonl', 'null\nnull\n"NaN"\n', /NaN, -Infinity/],
+  [
+    'values a line in a file that is called JSON are a list',
+    'json',
+    '{"a":1}\n{"a":[2]}\n',
+    'yaml',
+    '- a: 1\n- a:\n    - 2\n',
+    /JSON Lines/,
+  ],
+  ['infinities of YAML become null', 'yaml', 'a: .inf\nb: .nan\n', 'jsonl', '{"a":null,"b":null}\n', /infinities/],
+  ['of a doubled key of YAML the last value counts', 'yaml', 'x: 0\na: {b: 1, b: 2}\n', 'jsonl', '{"x":0,"a":{"b":2}}\n', /line 2/],
+  ['and of JSON', 'json', '{"a":1,\n"b":{"a":2},\n"a":3}', 'yaml', 'a: 3\nb:\n  a: 2\n', /line 3/],
+  [
+    'a prefix without a name space is no prefix',
+    'json',
+    '{"r":{"x:y":1,"x_y":2}}',
+    'xml',
+    '<?xml version="1.0" encoding="UTF-8"?>\n<r>\n  <x_y>1</x_y>\n  <x_y>2</x_y>\n</r>\n',
+    /changed/,
+  ],
+])('%s, and it is said', (_, source, content, target, text, warning) => {
+  const result = rewrite(source, content, target);
+  expect(result.text).toBe(text);
+  expect(said(result).join(' ')).toMatch(warning);
+});
+
+it('keeps a prefix whose name space is declared', () => {
+  const result = rewrite('xml', '<r xmlns:p="urn:p"><p:q>1</p:q></r>', 'xml');
+  expect(result.text).toContain('<r xmlns:p="urn:p">\n  <p:q>1</p:q>');
+  expect(said(result)).toEqual([]);
+});
+
+it.each<[source: string, content: string, line: number, column: number]>([
+  ['json', '{"a": 1,\n "b": tru}', 2, 7],
+  ['json', '{"a": "x\n"}', 1, 9],
+  ['json', '{"a": [1, 2', 1, 12],
+  ['json', '{\n"a": 1\n} x', 3, 3],
+  ['jsonl', '{"a":1}\n{"a":}\n', 2, 6],
+  ['yaml', 'a: 1\nb: [1, 2\nc: 3\n', 3, 1],
+  ['toml', 'a = 1\nb = = 2\n', 2, 5],
+  ['xml', '<a>\n<b></c>\n</a>', 2, 4],
+])('names the place of a mistake in %s: %j', (source, content, line, column) => {
+  const { told } = rewrite(source, content, source === 'yaml' ? 'json' : 'yaml');
+  expect(told.reason).toBe('corrupt_input');
+  expect(told.says).toContain(`line ${line}, column ${column}.`);
+});
+
+it('looks for doubled keys, and for the place of a mistake, in time that grows with the text', () => {
+  const seconds = (text: string) => {
+    const began = performance.now();
+    scanJson(text);
+    return performance.now() - began;
+  };
+  const hostile = (n: number) => [
+    `[${'"\\\\'.repeat(n)}`,
+    `[${'[],'.repeat(n)}`,
+    `{${'"a":{},'.repeat(n)}`,
+    `[${'1 '.repeat(n)}`,
+    `["${'x'.repeat(n)}`,
+  ];
+  for (const text of hostile(30_000)) expect(seconds(text)).toBeLessThan(5_000);
 });

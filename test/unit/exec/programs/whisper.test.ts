@@ -1,8 +1,10 @@
 /** Graphs of ONNX that we write, run by ONNX Runtime: small ones, and Whisper's with small random weights. */
+import { resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { float32s, Graph, int64s } from '../../../../src/exec/models/conversion/onnx.ts';
 import { whisperFrom } from '../../../../src/exec/models/conversion/whisper.ts';
 import { type LoadedModel, openSession, Tensor } from '../../../../src/exec/programs/inference/session.ts';
+import { readVocabulary } from '../../../../src/exec/programs/sound/speech/vocabulary.ts';
 import { float16 } from './float16.ts';
 
 const whole = (pieces: readonly Uint8Array[]): Buffer => Buffer.concat(pieces);
@@ -35,7 +37,7 @@ describe('a graph', () => {
 
 const [WIDTH, WORDS, BANDS] = [128, 50, 8];
 /** Weights of one layer each, as CTranslate2 keeps them, from a generator that always gives the same. */
-function tinyWeights(): Buffer {
+function tinyWeights(bands = BANDS): Buffer {
   let state = 1;
   const random = () => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
@@ -44,7 +46,7 @@ function tinyWeights(): Buffer {
   const shapes: Record<string, readonly number[]> = {
     'decoder/embeddings/weight': [WORDS, WIDTH],
     'decoder/position_encodings/encodings': [20, WIDTH],
-    'encoder/conv1/weight': [WIDTH, BANDS, 3],
+    'encoder/conv1/weight': [WIDTH, bands, 3],
     'encoder/conv1/bias': [WIDTH],
     'encoder/conv2/weight': [WIDTH, WIDTH, 3],
     'encoder/conv2/bias': [WIDTH],
@@ -142,5 +144,36 @@ describe('Whisper', () => {
     expect(() =>
       whisperFrom(Buffer.from(weights.toString('latin1').replace('decoder/embeddings/weight', 'decoder/embeddings/height'), 'latin1')),
     ).toThrow('expected weights of Whisper, received a model without decoder/embeddings/weight');
+  });
+});
+
+describe('what is special about the largest model', () => {
+  it('is heard in 128 bands', async () => {
+    const encoder = await openSession(whole(whisperFrom(tinyWeights(128))['encoder.onnx']));
+    const audio = new Tensor(
+      'float32',
+      Float32Array.from({ length: 480_240 }, (_, i) => Math.sin(i / 9)),
+      [1, 1, 480_240],
+    );
+    const heard = await run(encoder, { audio }, 'v0');
+    expect([heard.length, heard.every(Number.isFinite), new Set(heard.slice(0, 64)).size > 1]).toEqual([1500 * WIDTH, true, true]);
+  });
+
+  it('is one language more, behind all others, which all later pieces make room for', () => {
+    const folder = resolve('.cache/models/whisper-base');
+    const [base, large] = [readVocabulary(folder), readVocabulary(folder, { cantonese: true })];
+    // openai/whisper, tokenizer.py: 99 languages from 50259 on, and Cantonese.
+    expect([base.languages.size, base.languages.get('yue'), base.transcribe, base.noSpeech, base.firstTime]).toEqual([
+      99,
+      undefined,
+      50_359,
+      50_362,
+      50_364,
+    ]);
+    expect([large.languages.size, large.languages.get('yue'), large.transcribe, large.noSpeech, large.firstTime]).toEqual([
+      100, 50_358, 50_360, 50_363, 50_365,
+    ]);
+    expect(large.languages.get('en')).toBe(base.languages.get('en'));
+    expect(large.size).toBe(51_866);
   });
 });

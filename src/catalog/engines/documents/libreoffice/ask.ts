@@ -24,6 +24,8 @@ export const OFFICE_LIMITS = { memoryBytes: 2 * 1024 * 1024 * 1024, processes: 1
 export function askOffice(
   { source, target, options, input, output, passwordFile }: Omit<Task, 'facts' | 'scratch'>,
   family: OfficeModule | undefined,
+  /** Fields of the request that no option sets. */
+  more: { readonly marks?: true } = {},
 ): Plan {
   const request = {
     input,
@@ -32,7 +34,12 @@ export function askOffice(
     target,
     family,
     passwordFile,
+    ...more,
     ...(options.csv_types === undefined ? {} : { csvTypes: options.csv_types }),
+    ...(options.worksheet === undefined ? {} : { worksheet: options.worksheet }),
+    ...(options.tracked_changes === undefined ? {} : { trackedChanges: options.tracked_changes }),
+    ...(target === 'pdf' && options.comments !== undefined && { comments: options.comments }),
+    ...(target === 'pdf' && { sheetFit: options.sheet_fit, hiddenSlides: options.hidden_slides, notes: options.notes }),
     ...(target === 'pdf' && { pages: options.pages, quality: quality(options.img_quality), pdfa: options.pdfa }),
   };
   return {

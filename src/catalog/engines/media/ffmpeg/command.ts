@@ -11,22 +11,26 @@ export const THREADS = '2';
 export const ONE_PICTURE = ['-frames:v', '1', '-f', 'image2', '-update', '1'] as const;
 
 interface CommandOptions {
-  readonly task: Pick<Task, 'source' | 'input'>;
+  readonly task: Pick<Task, 'source' | 'input'> & Partial<Pick<Task, 'facts'>>;
   readonly timeline: Pick<Timeline, 'args' | 'late' | 'progress'>;
+  /** Options of the input. */
+  readonly decode?: readonly string[];
   /** Further inputs, each already with its options. */
   readonly inputs?: readonly string[];
   readonly encode: readonly string[];
+  /** It says on standard error what its filters have found. */
+  readonly says?: true;
   /** No stream of the result may be empty. */
   readonly full?: true;
   /** Absolute path, or a name in the output folder. */
   readonly to: string;
 }
 
-export function command({ task, timeline, inputs = [], encode, full, to }: CommandOptions): ProcessStep {
+export function command({ task, timeline, decode = [], inputs = [], encode, says, full, to }: CommandOptions): ProcessStep {
   return {
     run: 'ffmpeg',
     args: [
-      ...['-nostdin', '-hide_banner', '-y', '-v', 'error', '-progress', 'pipe:1', '-nostats'],
+      ...['-nostdin', '-hide_banner', '-y', '-v', says ? 'info' : 'error', '-progress', 'pipe:1', '-nostats'],
       // Without it, FFmpeg would succeed with an empty file if there is no packet at all.
       ...['-abort_on', full ? 'empty_output+empty_output_stream' : 'empty_output'],
       // Program and transport streams and AVI have gaps in their timestamps, which a copy would keep.
@@ -37,6 +41,9 @@ export function command({ task, timeline, inputs = [], encode, full, to }: Comma
       ...(timeline.late ? [] : timeline.args),
       // Version 7.1's own decoder makes a recording twice as long.
       ...(task.source === 'spx' ? ['-c:a', 'libspeex'] : []),
+      // FFmpeg would take them for floats.
+      ...(task.facts?.['leftJustified'] === true ? ['-c:a', 'pcm_s32le'] : []),
+      ...decode,
       ...['-i', task.input],
       ...inputs,
       ...(timeline.late ? timeline.args : []),
@@ -61,7 +68,5 @@ export const tags = (source: string, stream: number, strip: boolean | undefined)
 
 export function dropped(streams: number): readonly EngineWarning[] {
   if (streams < 1) return [];
-  return [
-    { code: 'streams_dropped', message: `The target format cannot contain ${streams} of the streams of the source: they were left out.` },
-  ];
+  return [{ code: 'streams_dropped', message: `The result does not contain ${streams} of the streams of the source.` }];
 }

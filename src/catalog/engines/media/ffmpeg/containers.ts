@@ -42,8 +42,10 @@ export interface AudioContainer {
   /** Codecs that it can contain, as ffprobe names them. */
   readonly holds: readonly string[];
   readonly encode: AudioEncoderId;
-  /** It can contain a cover picture. */
-  readonly cover?: true;
+  /** How it contains a cover picture: as a stream that FFmpeg copies, in a comment (RFC 9639, 8.8), or as an attached file. */
+  readonly cover?: 'stream' | 'comment' | 'attachment';
+  /** It keeps chapters in comments, which FFmpeg writes late by up to a second, or not at all (wiki.xiph.org/Chapter_Extension). */
+  readonly marks?: true;
   /** Its header has the number of samples: a part copied out of it would claim the length of the whole. */
   readonly counts?: true;
   readonly loses?: readonly string[];
@@ -56,23 +58,24 @@ const PCM_BIG = ['pcm_s16be', 'pcm_s24be', 'pcm_s32be'] as const;
 const MP3 = ['-f', 'mp3', '-id3v2_version', '3'];
 
 export const AUDIO: Readonly<Record<string, AudioContainer>> = {
-  mp3: { muxer: MP3, holds: ['mp3'], encode: 'mp3', cover: true },
+  mp3: { muxer: MP3, holds: ['mp3'], encode: 'mp3', cover: 'stream' },
   wav: { muxer: ['-f', 'wav', '-rf64', 'auto'], holds: PCM_LITTLE, encode: 'pcmLittle' },
-  flac: { muxer: ['-f', 'flac'], holds: ['flac'], encode: 'flac', cover: true, counts: true },
-  ogg: { muxer: ['-f', 'ogg'], holds: ['vorbis', 'opus', 'flac', 'speex'], encode: 'vorbis' },
-  opus: { muxer: ['-f', 'opus'], holds: ['opus'], encode: 'opus' },
-  m4a: { muxer: ['-f', 'ipod', '-movflags', '+faststart'], holds: ['aac', 'alac', 'ac3'], encode: 'aac', cover: true },
-  m4b: { muxer: ['-f', 'ipod', '-movflags', '+faststart'], holds: ['aac', 'alac', 'ac3'], encode: 'aac', cover: true },
+  flac: { muxer: ['-f', 'flac'], holds: ['flac'], encode: 'flac', cover: 'stream', marks: true, counts: true },
+  ogg: { muxer: ['-f', 'ogg'], holds: ['vorbis', 'opus', 'flac', 'speex'], encode: 'vorbis', cover: 'comment', marks: true },
+  opus: { muxer: ['-f', 'opus'], holds: ['opus'], encode: 'opus', cover: 'comment', marks: true },
+  m4a: { muxer: ['-f', 'ipod', '-movflags', '+faststart'], holds: ['aac', 'alac', 'ac3'], encode: 'aac', cover: 'stream' },
+  m4b: { muxer: ['-f', 'ipod', '-movflags', '+faststart'], holds: ['aac', 'alac', 'ac3'], encode: 'aac', cover: 'stream' },
   aac: { muxer: ['-f', 'adts'], holds: ['aac'], encode: 'aac' },
   ac3: { muxer: ['-f', 'ac3'], holds: ['ac3'], encode: 'ac3' },
   eac3: { muxer: ['-f', 'eac3'], holds: ['eac3'], encode: 'eac3' },
   // Titles that AIFF has no chunk for go into a tag of ID3.
-  aiff: { muxer: ['-write_id3v2', '1', '-f', 'aiff'], holds: PCM_BIG, encode: 'pcmBig' },
+  aiff: { muxer: ['-write_id3v2', '1', '-f', 'aiff'], holds: PCM_BIG, encode: 'pcmBig', cover: 'stream' },
   wma: { muxer: ['-f', 'asf'], holds: ['wmav1', 'wmav2', 'wmapro', 'wmalossless'], encode: 'wma' },
   mka: {
     muxer: ['-f', 'matroska'],
     holds: [...PCM_LITTLE, 'aac', 'mp3', 'mp2', 'ac3', 'eac3', 'flac', 'opus', 'vorbis', 'tta', 'wavpack', 'dts', 'truehd', 'alac'],
     encode: 'flac',
+    cover: 'attachment',
   },
   au: { muxer: ['-f', 'au'], holds: [...PCM_BIG, 'pcm_mulaw', 'pcm_alaw'], encode: 'pcmAu' },
   caf: { muxer: ['-f', 'caf'], holds: [...PCM_LITTLE.filter((codec) => codec !== 'pcm_u8'), ...PCM_BIG, 'alac'], encode: 'pcmLittle' },
@@ -80,7 +83,7 @@ export const AUDIO: Readonly<Record<string, AudioContainer>> = {
   tta: { muxer: ['-f', 'tta'], holds: ['tta'], encode: 'tta', counts: true },
   mp2: { muxer: ['-f', 'mp2'], holds: ['mp2'], encode: 'mp2' },
   w64: { muxer: ['-f', 'w64'], holds: PCM_LITTLE, encode: 'pcmLittle' },
-  spx: { muxer: ['-f', 'spx'], holds: ['speex'], encode: 'speex', loses: ['everything above 16 kHz'] },
+  spx: { muxer: ['-f', 'spx'], holds: ['speex'], encode: 'speex', marks: true, loses: ['everything above 16 kHz'] },
   voc: { muxer: ['-f', 'voc'], holds: ['pcm_u8', 'pcm_s16le'], encode: 'pcm16' },
   gsm: { muxer: ['-f', 'gsm'], holds: ['gsm'], encode: 'gsm', loses: ['everything above 4 kHz'] },
   sox: { muxer: ['-f', 'sox'], holds: ['pcm_s32le'], encode: 'pcm32' },

@@ -116,18 +116,55 @@ export interface AudioSettings {
   readonly depth?: number | undefined;
   /** kbit/s. */
   readonly bitrate?: number | undefined;
+  /** Filters that bring it to a loudness; undefined: it stays as loud as it is. */
+  readonly level?: readonly string[] | undefined;
 }
 
 /** @param channels of the source @param kept of the result */
 export const mixed = (channels: number, kept: number): readonly EngineWarning[] =>
   kept < channels ? [{ code: 'lossy', message: `The ${channels} channels of the recording were mixed to ${kept}.` }] : [];
 
-/** Arguments that encode one audio stream. The source's rate, channels and precision are kept if the encoder supports them. */
-export function encodeAudio(id: AudioEncoderId, stream: AudioStream, settings: AudioSettings): readonly string[] {
-  const row: AudioEncoder = AUDIO_ENCODERS[id];
+/**
+ * FFmpeg mixes whole numbers 8 dB quieter than floats, so that nothing can be too loud: as floats, each target has the level of ITU-R BS.775, and
+ * what would be too loud is limited.
+ */
+const mixTo = (layouts: string) => [
+  'aresample=isf=fltp:rematrix_maxval=1000',
+  `aformat=channel_layouts=${layouts}`,
+  'alimiter=level=disabled:limit=0.98:latency=1',
+];
+
+/** What an encoder gets of a stream. */
+function takenBy(row: AudioEncoder, stream: AudioStream, settings: AudioSettings) {
   const channels = Math.min(row.maxChannels, settings.channels ?? stream.channels);
   const wanted = Math.min(settings.rate ?? stream.rate, row.maxRate ?? Number.POSITIVE_INFINITY);
   const rate = row.rates === undefined ? wanted : atLeast(row.rates, wanted);
+  const layout = channels === 1 ? 'mono' : channels === 2 ? 'stereo' : LAYOUTS[channels];
+  const filters =
+    channels < stream.channels && stream.channels > 2 && layout !== undefined
+      ? mixTo(layout)
+      : row.layouts !== undefined && channels > 2
+        ? [`aformat=channel_layouts=${channels === stream.channels ? row.layouts : layout}`]
+        : [];
+  return { channels, rate, layout, filters };
+}
+
+/** Filters that make of a stream what its encoder gets, for those that change or measure how loud that is. */
+export function asEncoded(id: AudioEncoderId, stream: AudioStream, settings: AudioSettings): readonly string[] {
+  const { channels, rate, layout, filters } = takenBy(AUDIO_ENCODERS[id], stream, settings);
+  const apart = filters.length === 0 && channels !== stream.channels && layout !== undefined ? [`aformat=channel_layouts=${layout}`] : [];
+  return [...filters, ...apart, ...(rate === stream.rate ? [] : [`aresample=${rate}`])];
+}
+
+/** Samples a second of what is encoded. */
+export const rateOf = (id: AudioEncoderId, stream: AudioStream, settings: AudioSettings): number =>
+  takenBy(AUDIO_ENCODERS[id], stream, settings).rate;
+
+/** Arguments that encode one audio stream. The source's rate, channels and precision are kept if the encoder supports them. */
+export function encodeAudio(id: AudioEncoderId, stream: AudioStream, settings: AudioSettings): readonly string[] {
+  const row: AudioEncoder = AUDIO_ENCODERS[id];
+  const { channels, rate, filters: mix } = takenBy(row, stream, settings);
+  const filters = settings.level === undefined ? mix : [...asEncoded(id, stream, settings), ...settings.level];
   return [
     ...(row.encoder === 'pcm' ? [] : ['-c:a', row.encoder]),
     ...(row.precision?.(settings.depth ?? stream.bits, settings.depth === undefined && stream.float) ?? []),
@@ -136,9 +173,7 @@ export function encodeAudio(id: AudioEncoderId, stream: AudioStream, settings: A
     // Up to stereo always set, even if unchanged: some decoders (Speex) give no layout, which encoders refuse.
     ...(channels > 2 && (channels === stream.channels || row.layouts !== undefined) ? [] : ['-ac', `${channels}`]),
     // The filter changes a layout that the encoder lacks, such as 5.1(side), to the nearest one.
-    ...(row.layouts !== undefined && channels > 2
-      ? ['-af', `aformat=channel_layouts=${channels === stream.channels ? row.layouts : LAYOUTS[channels]}`]
-      : []),
+    ...(filters.length === 0 ? [] : ['-af', filters.join(',')]),
   ];
 }
 

@@ -13,4 +13,4 @@ const MEANINGS: Meanings<Reason> = [
 ];
 
 /** @returns undefined for messages that mean `corrupt_input` */
-export const explain = (output: string): Reason | undefined => meaningOf(output, MEANINGS);
+export const explainFfmpeg = (output: string): Reason | undefined => meaningOf(output, MEANINGS);

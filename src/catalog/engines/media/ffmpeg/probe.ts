@@ -22,13 +22,14 @@ export function demuxerArguments(source: string): readonly string[] {
 }
 
 const ENTRIES = [
-  'format=duration',
-  'stream=index,codec_name,codec_type,pix_fmt,width,height,avg_frame_rate,r_frame_rate,sample_rate,sample_fmt,channels,bits_per_raw_sample,bits_per_sample,has_b_frames,sample_aspect_ratio,bit_rate,duration,color_transfer,field_order',
+  'format=duration,format_name',
+  'stream=index,codec_name,codec_type,pix_fmt,width,height,avg_frame_rate,r_frame_rate,sample_rate,sample_fmt,channels,bits_per_raw_sample,bits_per_sample,has_b_frames,sample_aspect_ratio,bit_rate,duration,color_transfer,color_space,color_primaries,field_order',
   'stream_disposition=attached_pic',
   'stream_side_data=rotation',
-  'stream_tags=rotate,DURATION,title,artist,album',
+  'stream_tags=rotate,DURATION,alpha_mode,title,artist,album',
   'format_tags=title,artist,album',
-  'chapter=id',
+  'chapter=start_time',
+  'chapter_tags=title',
 ].join(':');
 
 /** Also tells how long each frame of an animation is shown; their number has a bound (`planning/frames.ts`). */
@@ -65,8 +66,10 @@ const titles = z.record(z.string(), z.string()).default({});
 const ANSWER = z.object({
   frames: z.array(z.object({ side_data_list: turns })).default([]),
   packets: z.array(z.object({ duration_time: count })).default([]),
-  format: z.object({ duration: z.coerce.number().optional().catch(undefined), tags: titles }).default({ tags: {} }),
-  chapters: z.array(z.unknown()).default([]),
+  format: z
+    .object({ duration: z.coerce.number().optional().catch(undefined), format_name: z.string().default(''), tags: titles })
+    .default({ format_name: '', tags: {} }),
+  chapters: z.array(z.object({ start_time: count, tags: titles })).default([]),
   streams: z
     .array(
       z.object({
@@ -90,6 +93,8 @@ const ANSWER = z.object({
         disposition: z.object({ attached_pic: count }).optional(),
         side_data_list: turns,
         color_transfer: z.string().default(''),
+        color_space: z.string().default('unknown'),
+        color_primaries: z.string().default(''),
         field_order: z.string().default(''),
         tags: titles,
       }),
@@ -105,7 +110,9 @@ export function readProbe(stdout: string): Facts {
   const { format, streams, frames, packets, chapters } = read.data;
   within('streams', MAX_STREAMS, streams.length);
   const { seconds, shown } = timesOf(packets);
-  const duration = format.duration ?? seconds;
+  // FFmpeg counts three bytes a sample, which has four.
+  const isMiscounted = streams.some(({ codec_name: codec }) => codec === WIDE_SAMPLES);
+  const duration = isMiscounted ? undefined : (format.duration ?? seconds);
   within('seconds', MAX_SECONDS, duration ?? 0);
   for (const stream of streams) {
     within('pixels', MAX_PIXELS, stream.width * stream.height);
@@ -126,18 +133,19 @@ export function readProbe(stdout: string): Facts {
     covers: pictures.filter(isCover).map(common),
     others: streams.filter(({ codec_type: type }) => !['video', 'audio', 'subtitle'].includes(type)).length,
     attachments: ofType('attachment').map(common),
-    tags: titlesIn([format.tags, ...streams.map(({ tags }) => tags)]),
+    tags: titlesIn(format.format_name, [format.tags, ...streams.map(({ tags }) => tags)]),
     chapters: chapters.length,
+    marks: chapters.map(({ start_time: seconds, tags }) => ({ seconds, title: tags['title'] ?? tags['TITLE'] ?? '' })),
   };
   return { media: facts };
 }
 
-/** A stream's own title is the name of a track, such as `Commentary`: only Ogg has those of the file there, beside an artist or an album. */
-function titlesIn([file = {}, ...streams]: readonly Readonly<Record<string, string>>[]): readonly string[] {
+/** A stream's own title is the name of a track, such as `Commentary`: only Ogg has those of the file there. */
+function titlesIn(format: string, [file = {}, ...streams]: readonly Readonly<Record<string, string>>[]): readonly string[] {
   const named = (tags: Readonly<Record<string, string>>) =>
     TITLES.filter((name) => tags[name] !== undefined || tags[name.toUpperCase()] !== undefined);
   const own = named(file);
-  return own.length > 0 ? own : (streams.map(named).find((names) => names.some((name) => name !== 'title')) ?? []);
+  return own.length > 0 ? own : (streams.map(named).find((names) => names.some((name) => format === 'ogg' || name !== 'title')) ?? []);
 }
 
 const TITLES = ['title', 'artist', 'album'];
@@ -150,6 +158,11 @@ const FIELDS: ReadonlySet<string> = new Set(['tt', 'bb', 'tb', 'bt']);
 const [MADE_OF_EACH, LEAST_MADE] = [4, 1500];
 /** Seconds: thirtieths, of which the last digits are lost, are still taken for equal. */
 const TOLERANCE = 1e-4;
+
+/** Codecs of broadcasts and cameras. */
+const WITH_FIELDS: ReadonlySet<string> = new Set(['mpeg2video', 'h264', 'vc1', 'dvvideo', 'mpeg4']);
+const UNTOLD: ReadonlySet<string> = new Set(['unknown', 'reserved', '']);
+const BESIDE: ReadonlySet<string> = new Set(['vp8', 'vp9']);
 
 /**
  * The rate at which each frame of an animation has its time; a lower one where a slide show would become thousands of frames for one odd time.
@@ -204,7 +217,11 @@ function videoStream(stream: Stream, frame: Pick<Stream, 'side_data_list'> | und
     reordered: stream.has_b_frames > 0,
     seconds: stream.duration || tagged(stream.tags['DURATION']),
     transfer: HIGH_RANGE.has(stream.color_transfer) ? stream.color_transfer : undefined,
+    matrix: UNTOLD.has(stream.color_space) ? undefined : stream.color_space,
+    wide: stream.color_primaries === 'bt2020',
     interlaced: FIELDS.has(stream.field_order),
+    mayInterlace: WITH_FIELDS.has(stream.codec_name),
+    alphaBeside: BESIDE.has(stream.codec_name) && (stream.tags['alpha_mode'] ?? stream.tags['ALPHA_MODE']) === '1',
   };
 }
 
@@ -220,14 +237,17 @@ function tagged(text: string | undefined): number | undefined {
   return match === null ? undefined : Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]);
 }
 
+/** FFmpeg's name for 24 bits in 32: floats in a WAV of Cool Edit's, and whole numbers in every other (`planning/recordings/wave.ts`). */
+const WIDE_SAMPLES = 'pcm_f24le';
+
 function audioStream(stream: Stream): AudioStream {
   const lossless = /^(pcm_|flac|alac|wavpack|tta|truehd|mlp|ape)/.test(stream.codec_name);
   return {
     ...common(stream),
     rate: stream.sample_rate,
     channels: stream.channels,
-    bits: lossless ? stream.bits_per_raw_sample || stream.bits_per_sample || 16 : 16,
-    float: stream.codec_name.startsWith('pcm_f'),
+    bits: stream.codec_name === WIDE_SAMPLES ? 24 : lossless ? stream.bits_per_raw_sample || stream.bits_per_sample || 16 : 16,
+    float: stream.codec_name.startsWith('pcm_f') && stream.codec_name !== WIDE_SAMPLES,
     lossless,
     bitrate: stream.bit_rate > 0 ? stream.bit_rate / 1000 : undefined,
   };

@@ -28,8 +28,16 @@ export interface VideoStream extends Common {
   readonly seconds: number | undefined;
   /** How its values become light, as FFmpeg names it: `smpte2084` (PQ), `arib-std-b67` (HLG); undefined for all that screens show as it is. */
   readonly transfer: string | undefined;
+  /** By which red, green and blue became what is stored, as FFmpeg names it; undefined where the file does not say. */
+  readonly matrix: string | undefined;
+  /** Its primaries are those of BT.2020. */
+  readonly wide: boolean;
   /** A frame has the lines of two moments. */
   readonly interlaced: boolean;
+  /** Its codec has such frames: each says what it is, and files are often wrong. */
+  readonly mayInterlace: boolean;
+  /** Beside its colours it has a second picture with their opacity, as VP8 and VP9 do. */
+  readonly alphaBeside: boolean;
 }
 
 export interface AudioStream extends Common {
@@ -58,6 +66,10 @@ export interface MediaFacts {
   /** Which of the usual titles it has: `title`, `artist`, `album`. */
   readonly tags: readonly string[];
   readonly chapters: number;
+  /** Where each chapter begins, and what it is called; empty where it has no name. */
+  readonly marks: readonly { readonly seconds: number; readonly title: string }[];
+  /** Its end is missing: it is shorter than it says. */
+  readonly cutOff?: boolean;
 }
 
 export const mediaOf = (facts: Facts): MediaFacts => (facts['media'] as MediaFacts | undefined) ?? NO_STREAMS;
@@ -73,6 +85,7 @@ export const NO_STREAMS: MediaFacts = {
   attachments: [],
   tags: [],
   chapters: 0,
+  marks: [],
 };
 
 /** The displayed size in square pixels. */

@@ -3,18 +3,38 @@ import { belowLimit, conversionFailed, inputLimit } from '../../../../errors.ts'
 import { MAX_SIDE } from '../../../bounds.ts';
 import type { Plan, Task } from '../../../engine.ts';
 import { invalid, type OptionName, type Options } from '../../../options/options.ts';
+import { type Burnt, burnt, overlaid } from './burn.ts';
+import {
+  asFilm,
+  copiesAlpha,
+  decoded,
+  decoderArguments,
+  FRAME_OPTIONS,
+  flattened,
+  hasAlpha,
+  isToneMapped,
+  isTransparent,
+  keepsAlpha,
+  onWhite,
+} from './colours.ts';
 import { command, dropped, tags } from './command.ts';
 import { TEXT_SUBTITLES, UNTIMED, VIDEO, type VideoContainer } from './containers.ts';
 import {
   AUDIO_ENCODERS,
   type AudioEncoder,
+  type AudioSettings,
+  asEncoded,
   atLeast,
   CODEC_NAMES,
   encodeAudio,
+  encoderOfPicture,
   LEAST_SIDES,
+  rateOf,
   VIDEO_ENCODERS,
   type VideoEncoderId,
 } from './encoders.ts';
+import { atLoudness, LEVEL_OPTIONS } from './loudness.ts';
+import { soundTrack } from './sound.ts';
 import { type AudioStream, type MediaFacts, mediaOf, shownSize, uprightAspect, type VideoStream } from './streams.ts';
 import { timeline } from './timeline.ts';
 
@@ -28,14 +48,19 @@ export const VIDEO_OPTIONS = [
   'video_width',
   'video_height',
   'video_fps',
+  ...FRAME_OPTIONS,
+  'burn_subtitles',
+  'fit',
 ] as const satisfies readonly OptionName[];
-const SOUND_OPTIONS = ['audio_bitrate', 'audio_rate', 'audio_channels'] as const satisfies readonly OptionName[];
+/** Options that no copy follows. */
+const ENCODED = ['video_crf', 'video_width', 'video_height', 'video_fps', 'burn_subtitles'] as const;
+const SOUND_OPTIONS = ['audio_bitrate', 'audio_rate', 'audio_channels', ...LEVEL_OPTIONS] as const satisfies readonly OptionName[];
 
 /** @returns the options that change the audio of this target: `audio_rate` is missing if its codec has a single rate */
 export function soundOptionsOf(target: string): readonly OptionName[] {
   const row: AudioEncoder | undefined = VIDEO[target] && AUDIO_ENCODERS[VIDEO[target].sound];
   if (VIDEO[target]?.silent) return [];
-  return SOUND_OPTIONS.filter((name) => name !== 'audio_rate' || row?.rates?.length !== 1);
+  return [...SOUND_OPTIONS.filter((name) => name !== 'audio_rate' || row?.rates?.length !== 1), 'audio_track'];
 }
 
 /** What a tool changes about a conversion. */
@@ -51,36 +76,65 @@ export interface Treatment {
  * @throws Failure `input_limit` for a side that the codec does not support
  */
 export function planVideo(task: Task, { container = VIDEO[task.target], encoder }: Treatment = {}): Plan {
-  const { target, options, output, facts } = task;
-  const media = mediaOf(facts);
-  const picture = media.video[0];
+  const { target, options, facts } = task;
+  const { audio, video } = mediaOf(facts);
+  const [picture] = video;
   if (container === undefined || picture === undefined) throw conversionFailed('no_stream');
   refuseCodec(target, options);
+  const track = options.audio_track === undefined ? undefined : soundTrack(mediaOf(facts), options);
+  const sounds = container.silent ? [] : track !== undefined ? [track] : container.many ? audio : audio.slice(0, 1);
+  const planned = (levels: readonly (readonly string[])[]) => planStreams(task, { container, encoder }, picture, sounds, levels);
+  if (options.loudness === undefined || sounds.length === 0) return planned([]);
+  const heard = sounds.map((stream) => {
+    const settings = soundSettings(container, stream, options);
+    const { index } = stream;
+    return { index, rate: rateOf(container.sound, stream, settings), filters: asEncoded(container.sound, stream, settings) };
+  });
+  return atLoudness(task, timeline(task), heard, planned);
+}
 
+/** @param levels filters of each sound that bring it to a loudness */
+function planStreams(
+  task: Task,
+  { container, encoder }: Treatment & { readonly container: VideoContainer },
+  picture: VideoStream,
+  sounds: readonly AudioStream[],
+  levels: readonly (readonly string[])[],
+): Plan {
+  const { target, options, output, facts } = task;
+  const media = mediaOf(facts);
   const time = timeline(task);
   const copies = !time.cut && keepsPicture(task, container, picture);
-  const sounds = container.silent ? [] : container.many ? media.audio : media.audio.slice(0, 1);
+  const burns = burnt(task, time, picture);
   // Further video streams are kept only if the first is copied: encoding them too would be costly and unexpected.
   const others = container.many && copies ? media.video.slice(1).filter((stream) => keepsPicture(task, container, stream)) : [];
-  const subtitles = subtitlesFor(media, container);
-  const kept = 1 + others.length + sounds.length + subtitles.count;
+  const soft = media.subtitles.filter(({ index }) => index !== burns?.track.index);
+  const subtitles = subtitlesFor({ subtitles: soft }, container);
+  const unasked = options.audio_track === undefined ? 0 : media.audio.length - sounds.length;
+  const kept = 1 + others.length + sounds.length + unasked + subtitles.count + (burns === undefined ? 0 : 1);
   const all = media.video.length + media.audio.length + media.subtitles.length + media.covers.length + media.others;
+  const clear = copies || alphaKept(target, container, picture, options);
   return {
-    warnings: [...time.warnings, ...dropped(all - kept)],
+    warnings: [...time.warnings, ...dropped(all - kept), ...(clear ? [] : flattened(picture, task.source))],
     steps: [
+      ...(burns?.steps ?? []),
       command({
         task,
         timeline: time,
+        decode: copies ? [] : decoderArguments(picture),
         encode: [
-          ...[picture, ...others].flatMap(({ index }) => ['-map', `0:${index}`]),
+          ...['-map', isOverlaid(burns) ? '[burnt]' : `0:${picture.index}`],
+          ...others.flatMap(({ index }) => ['-map', `0:${index}`]),
           ...sounds.flatMap(({ index }) => ['-map', `0:${index}`]),
           ...subtitles.args,
           ...tags(task.source, picture.index, options.strip_metadata),
-          ...(copies ? ['-c:v', 'copy', ...marks(target, picture.codec)] : encodePicture(target, container, picture, options, encoder)),
+          ...(copies
+            ? ['-c:v', 'copy', ...marks(target, picture.codec)]
+            : encodePicture(target, container, picture, options, encoder, burns)),
           ...sounds.flatMap((stream, place) =>
             !time.cut && keepsSound(container, stream, options)
               ? [`-c:a:${place}`, 'copy']
-              : encodeSound(container, stream, options, place),
+              : encodeSound(container, stream, options, place, levels[place]),
           ),
           ...container.muxer,
         ],
@@ -97,13 +151,14 @@ export function refuseCodec(target: string, { video_codec: codec }: Options): vo
   throw invalid('video_codec', codec, `for ${target} one of ${encoders.join(', ')}`);
 }
 
-function keepsPicture({ source, options }: Task, container: VideoContainer, stream: VideoStream): boolean {
+function keepsPicture({ source, target, options }: Task, container: VideoContainer, stream: VideoStream): boolean {
   return (
     container.video.includes(stream.codec) &&
-    VIDEO_OPTIONS.every(
-      (name) =>
-        options[name] === undefined || (name === 'video_codec' && CODEC_NAMES[options.video_codec as VideoEncoderId] === stream.codec),
-    ) &&
+    ENCODED.every((name) => options[name] === undefined) &&
+    (options.video_codec === undefined || CODEC_NAMES[options.video_codec as VideoEncoderId] === stream.codec) &&
+    options.deinterlace !== 'on' &&
+    !isToneMapped(stream, options, target, encoderOfPicture(stream.codec) ?? 'h264') &&
+    copiesAlpha(stream, target) &&
     (!stream.rotated || container.rotation === true) &&
     !UNTIMED.has(source) &&
     // AVI stores no presentation timestamps: reordered frames need decoding.
@@ -122,35 +177,46 @@ export function encodePicture(
   stream: VideoStream,
   options: Options,
   encoder: Treatment['encoder'] = (codec) => VIDEO_ENCODERS[codec](options.video_crf ?? DEFAULT_CRF),
+  burns?: Burnt,
 ): readonly string[] {
-  const id = (options.video_codec as VideoEncoderId | undefined) ?? container.encoders[0] ?? 'h264';
+  const id = encoderFor(container, options);
   const fps = options.video_fps ?? (stream.fps > MAX_FPS ? MAX_FPS : undefined);
   // Else the last frame of an animation would be over at once.
-  const held = stream.shown === undefined ? '' : `fps=${Math.min(MAX_FPS, stream.shown.rate)},`;
+  const held = stream.shown === undefined ? [] : [`fps=${Math.min(MAX_FPS, stream.shown.rate)}`];
   const rate = container.rates === undefined ? fps : atLeast(container.rates, (fps ?? stream.fps) - 0.01);
   refuseSides(id, sidesOf(stream, options));
   const given = rate === undefined ? undefined : Number(rate.toFixed(5));
   // A filter, because `-r` would show the last frame too long, by seconds at low rates. MPEG has no low rates, and needs `-r`.
-  const resampled = given === undefined || container.rates !== undefined ? held : `fps=${given},`;
+  const resampled = given === undefined || container.rates !== undefined ? held : [`fps=${given}`];
+  const asMaster = isMaster(target, stream, options);
+  const clear = alphaKept(target, container, stream, options) ? [] : onWhite(stream);
+  const read = [...decoded(stream, options), ...resampled, ...clear];
+  const shaped = [shape(id, stream, options), ...(asMaster ? [] : asFilm(stream, options, target, id)), ...(burns?.text ?? [])];
   return [
-    ...['-vf', `${resampled}${onWhite(stream)}${shape(id, stream, options)}`],
+    ...(isOverlaid(burns) ? ['-filter_complex', overlaid(stream, burns, read, shaped)] : ['-vf', [...read, ...shaped].join(',')]),
     ...(given === undefined || container.rates === undefined ? [] : ['-r', `${given}`]),
-    ...encoder(id),
-    ...['-pix_fmt', 'yuv420p'],
-    ...(id === container.encoders[0] ? (container.encode ?? []) : []),
-    ...marks(target, CODEC_NAMES[id]),
+    ...(asMaster ? MASTER : [...encoder(id), ...(keepsAlpha(stream, target, id) ? CLEAR : OPAQUE)]),
+    ...(id === container.encoders[0] && !asMaster ? (container.encode ?? []) : []),
+    ...(asMaster ? [] : marks(target, CODEC_NAMES[id])),
   ];
 }
 
-/** Pixel formats with opacity, as FFmpeg's decoder of PNG gives them. */
-const CLEAR: ReadonlySet<string> = new Set(['rgba', 'rgba64be', 'ya8', 'ya16be', 'pal8']);
+/** Its words are pictures: two streams of the source make the film. */
+const isOverlaid = (burns: Burnt | undefined): burns is Burnt => burns !== undefined && burns.text.length === 0;
 
-/** FFmpeg drops opacity, and shows the colours of what is transparent: black in most APNG, and white in its GIF. Colours times opacity, and white times the rest. */
-const onWhite = ({ codec, pixels }: VideoStream): string =>
-  codec === 'apng' && CLEAR.has(pixels)
-    ? 'format=gbrap,split[ink][paper];[ink]premultiply=inplace=1,format=gbrp[ink];' +
-      '[paper]alphaextract,negate,split=3[g][b][r];[g][b][r]mergeplanes=0x001020:gbrp[paper];[ink][paper]blend=all_mode=addition,'
-    : '';
+const encoderFor = (container: VideoContainer, { video_codec: codec }: Options): VideoEncoderId =>
+  (codec as VideoEncoderId | undefined) ?? container.encoders[0] ?? 'h264';
+
+const OPAQUE = ['-pix_fmt', 'yuv420p'] as const;
+/** libvpx refuses frames that are made of later ones, where there is opacity. */
+const CLEAR = ['-pix_fmt', 'yuva420p', '-auto-alt-ref', '0'] as const;
+/** Transparency in QuickTime is ProRes 4444, which editors read. */
+const MASTER = ['-c:v', 'prores_ks', '-profile:v', '4', '-pix_fmt', 'yuva444p10le', '-alpha_bits', '16'] as const;
+const isMaster = (target: string, stream: VideoStream, { video_codec: codec }: Options): boolean =>
+  target === 'mov' && codec === undefined && isTransparent(stream);
+
+const alphaKept = (target: string, container: VideoContainer, stream: VideoStream, options: Options): boolean =>
+  !hasAlpha(stream) || isMaster(target, stream, options) || keepsAlpha(stream, target, encoderFor(container, options));
 
 /** Apple's players need this tag for H.265 in these containers. */
 const marks = (target: string, codec: string): readonly string[] =>
@@ -179,29 +245,53 @@ function refuseSides(codec: VideoEncoderId, sides: readonly number[]): void {
   for (const long of sides) if (long > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, long);
 }
 
+/** Codecs whose pictures of 4:2:0 may have odd sides. */
+const ODD: ReadonlySet<VideoEncoderId> = new Set(['vp8', 'vp9']);
+
 /** Display aspect ratios that MPEG-2 can state, besides square pixels (ISO 13818-2, table 6-3). */
 const MPEG_RATIOS = [4 / 3, 16 / 9, 2.21] as const;
 
 /**
  * The filters that give the frames their size. DVD, DV and other pixels that are not square stay as they are, and the file states their ratio;
- * a requested size is in square pixels. Sides are even, since 4:2:0 halves them; with one given side the ratio is kept.
+ * a requested size is in square pixels. Sides are even where the codec wants that, since 4:2:0 halves them; with one given side the ratio is kept.
  */
-function shape(id: VideoEncoderId, stream: VideoStream, { video_width: width, video_height: height }: Options): string {
+function shape(id: VideoEncoderId, stream: VideoStream, { video_width: width, video_height: height, fit = 'fill' }: Options): string {
   const aspect = uprightAspect(stream);
-  if (width !== undefined && height !== undefined) return `scale=${even(width)}:${even(height)},setsar=1`;
+  const square = aspect === 1 ? '' : `scale=round(iw*${aspect}):ih,`;
+  if (width !== undefined && height !== undefined)
+    return `${fit === 'fill' ? '' : square}${fitted(fit, even(width), even(height))},setsar=1`;
   const shown = shownSize(stream);
   const stated = id !== 'mpeg2' || MPEG_RATIOS.some((ratio) => Math.abs(shown.width / shown.height - ratio) < 0.01);
   if (width === undefined && height === undefined) {
     const wide = aspect === 1 || stated ? 'iw' : `iw*${aspect}`;
-    return `scale=trunc(${wide}/2)*2:trunc(ih/2)*2,setsar=${stated ? `${aspect}${aspect === 1 ? '' : ':max=255'}` : 1}`;
+    const [across, down] = ODD.has(id) ? [`trunc(${wide})`, 'ih'] : [`trunc(${wide}/2)*2`, 'trunc(ih/2)*2'];
+    return `scale=${across}:${down},setsar=${stated ? `${aspect}${aspect === 1 ? '' : ':max=255'}` : 1}`;
   }
-  const square = aspect === 1 ? '' : `scale=round(iw*${aspect}):ih,`;
   return `${square}scale=${width === undefined ? -2 : even(width)}:${height === undefined ? -2 : even(height)},setsar=1`;
 }
 
-export function encodeSound(container: VideoContainer, stream: AudioStream, options: Options, place: number): readonly string[] {
-  const channels = Math.min(options.audio_channels ?? stream.channels, container.maxChannels ?? 8);
-  const settings = { bitrate: options.audio_bitrate, rate: options.audio_rate, channels };
+/** Stretched, cut to fill both sides, or whole with black bars. The frame's own sides are of square pixels. */
+export function fitted(fit: NonNullable<Options['fit']>, width: number, height: number): string {
+  const sides = `scale=${width}:${height}`;
+  if (fit === 'fill') return sides;
+  if (fit === 'cover') return `${sides}:force_original_aspect_ratio=increase,crop=${width}:${height}`;
+  return `${sides}:force_original_aspect_ratio=decrease:force_divisible_by=2,pad=${width}:${height}:-1:-1:black`;
+}
+
+const soundSettings = (container: VideoContainer, stream: AudioStream, options: Options): AudioSettings => ({
+  bitrate: options.audio_bitrate,
+  rate: options.audio_rate,
+  channels: Math.min(options.audio_channels ?? stream.channels, container.maxChannels ?? 8),
+});
+
+export function encodeSound(
+  container: VideoContainer,
+  stream: AudioStream,
+  options: Options,
+  place: number,
+  level?: readonly string[],
+): readonly string[] {
+  const settings = { ...soundSettings(container, stream, options), level };
   // Each option names its stream, since others may be copied.
   return encodeAudio(container.sound, stream, settings).map((argument) =>
     /^-(c:a|b:a|q:a)$/.test(argument)
@@ -215,7 +305,7 @@ export function encodeSound(container: VideoContainer, stream: AudioStream, opti
 }
 
 /** Subtitles that the target can contain, or that can be converted to its text format. */
-function subtitlesFor({ subtitles }: MediaFacts, { subtitles: row }: VideoContainer) {
+function subtitlesFor({ subtitles }: Pick<MediaFacts, 'subtitles'>, { subtitles: row }: VideoContainer) {
   const args: string[] = [];
   let count = 0;
   if (row !== undefined)

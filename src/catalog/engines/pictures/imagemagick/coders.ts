@@ -26,6 +26,8 @@ interface Writer {
   /** With fewer bits a sample it writes other opacities, or no picture. */
   readonly eightBits?: true;
   readonly many?: 'pages' | 'frames';
+  /** px, where that is less than ImageMagick opens. */
+  readonly longest?: number;
   readonly rank: number;
   readonly loses?: readonly string[];
 }
@@ -105,7 +107,16 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   pam: { coder: 'pam', alpha: true, rank: 70 },
   // Readers disagree about palettes of two colours.
   pcx: { coder: 'pcx', alpha: false, rank: 70, encode: ['-type', 'TrueColor'] },
-  psd: { coder: 'psd', alpha: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None', ...NO_PALETTE], eightBits: true },
+  // Adobe's file format specification: 30,000 in a PSD.
+  psd: {
+    coder: 'psd',
+    alpha: true,
+    longest: 30_000,
+    rank: 60,
+    loses: ['layers'],
+    encode: ['-compress', 'None', ...NO_PALETTE],
+    eightBits: true,
+  },
   xbm: { coder: 'xbm', alpha: false, rank: 70, encode: BILEVEL, loses: ['colour', 'shades of grey'] },
   xpm: { coder: 'xpm', alpha: true, rank: 70, encode: ['-depth', '8'] },
   dds: { coder: 'dds', alpha: true, rank: 60, encode: ['-define', 'dds:mipmaps=0'], loses: ['fine shades (block compression)'] },

@@ -2,6 +2,7 @@
 
 import type { EngineWarning, Facts, Task } from '../../../engine.ts';
 import { choosePages } from '../../../options/pages.ts';
+import { pictureOf } from '../../../planning/headers/picture.ts';
 import { orientationOf } from '../../../planning/pictures/png.ts';
 import { READERS } from './coders.ts';
 import { edits } from './edits.ts';
@@ -85,11 +86,12 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
       `${reader?.coder}:${input}[${indices.join(',')}]`,
       ...(reader?.means ?? []),
       ...means,
+      ...brightened(pictureOf(facts)?.gamma),
       ...(reader?.takes === 'frames' && indices.length > 1 ? ['-coalesce'] : []),
       // Drops a cursor's hot spot and a scanner's offset.
       ...(reader?.takes === 'frames' ? [] : ['+repage']),
       ...(frame.deeper ? ['-depth', '16'] : []),
-      ...(orientation === undefined ? [] : ['-orient', orientation, '-auto-orient', '+orient']),
+      ...(orientation === undefined ? [] : ['-orient', orientation, '-auto-orient', '-orient', 'TopLeft']),
       ...edited.args,
       ...said,
       ...(frame.profile || reader?.hidesProfile ? TO_SRGB : []),
@@ -98,6 +100,11 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
     ],
   };
 }
+
+/** From this gamma on, ImageMagick takes a PNG for linear light, and below it for sRGB. */
+const LINEAR = 0.75;
+const brightened = (gamma: number | undefined): readonly string[] =>
+  gamma === undefined || gamma > LINEAR ? [] : ['-gamma', (2.2 * gamma).toFixed(4)];
 
 export const flatten = (background: string): readonly string[] => ['-background', background, '-alpha', 'remove', '-alpha', 'off'];
 

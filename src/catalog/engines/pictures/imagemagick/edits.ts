@@ -53,12 +53,24 @@ function crop(size: Edited, options: Options): Edited {
   return { args: ['-crop', `${width}x${height}+${x}+${y}`, '+repage'], width, height };
 }
 
-function resize(size: Edited, { img_resize_w: w, img_resize_h: h }: Options): Edited {
+function resize(size: Edited, { img_resize_w: w, img_resize_h: h, fit = 'fill' }: Options): Edited {
   if (w === undefined && h === undefined) return { ...size, args: [] };
+  if (w !== undefined && h !== undefined && fit !== 'fill')
+    return {
+      args: [...FITTED[fit](`${w}x${h}`), '-gravity', 'center', '-extent', `${w}x${h}`, '+gravity', '+repage'],
+      width: w,
+      height: h,
+    };
   const width = w ?? derived('wide', ((h ?? 0) * size.width) / size.height, size);
   const height = h ?? derived('high', ((w ?? 0) * size.height) / size.width, size);
   return { args: ['-resize', `${width}x${height}!`], width, height };
 }
+
+/** Cut to fill both sides, or whole with bars: clear ones, which a target without transparency lays on its background. */
+const FITTED = {
+  cover: (sides: string) => ['-resize', `${sides}^`],
+  contain: (sides: string) => ['-resize', sides, '-alpha', 'set', '-background', 'none'],
+} as const;
 
 /** @returns the rounded side, px @throws Failure `input_limit` */
 function derived(direction: 'wide' | 'high', side: number, { width, height }: Pick<Edited, 'width' | 'height'>): number {

@@ -19,5 +19,5 @@ const MEANINGS: Meanings<Reason> = [
 ];
 
 /** @param code of the program: some are ours @returns undefined for messages that mean `corrupt_input` */
-export const explain = (output: string, code: number | null = null): Reason | undefined =>
+export const explainImageMagick = (output: string, code: number | null = null): Reason | undefined =>
   reasonTold(output, code, ['corrupt_input', 'unsupported_variant', 'input_limit']) ?? meaningOf(output, MEANINGS);

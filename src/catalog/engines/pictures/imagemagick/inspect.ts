@@ -5,13 +5,16 @@ import type { Binary, Facts, ProcessStep } from '../../../engine.ts';
 import { orientationOf } from '../../../planning/pictures/png.ts';
 import { READERS } from './coders.ts';
 
+/** px. */
+export const LONGEST_SIDE = 32_000;
+
 /**
  * ImageMagick uses the smaller of these and of the limits in policy.xml. Width and height in pixels; beyond `memory` it uses a file, up to `disk`.
  * (imagemagick.org/script/resources.php)
  */
 export const IMAGEMAGICK_LIMITS = [
-  ['width', '32KP'],
-  ['height', '32KP'],
+  ['width', `${LONGEST_SIDE / 1000}KP`],
+  ['height', `${LONGEST_SIDE / 1000}KP`],
   ['area', '128MP'],
   ['memory', '512MiB'],
   ['map', '1GiB'],

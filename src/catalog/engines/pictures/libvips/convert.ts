@@ -156,7 +156,7 @@ function* still(session: Session, found: OpenedFirst, asked: ImageRequest, targe
   const upright = lies ? { width: height, height: header.width } : { width: header.width, height };
   const { keep, deep, ...coloured } = colours(header, asked, target);
   const { size, ...edits } = edit({ ...upright, alpha: header.alpha }, asked, target);
-  const { request, warnings } = withinMemory(asked, target, size);
+  const { request, warnings } = withinMemory(asked, target, { ...size, alpha: header.alpha });
   const overlay = request.watermark && (yield* drawWatermark(session, size, request.watermark));
   const plan = { ...UNCHANGED, upright: true, ...coloured, ...edits, overlay };
   const { image } = yield* runPipeline(session, { ...found, frames: 1 }, plan);

@@ -39,7 +39,9 @@ export function colours(
     profile,
     deep,
     // libvips 8.18 cuts IPTC in a TIFF off.
-    keep: strip ? 'none' : `exif:xmp${profile ? ':icc' : ''}${request.target === 'tiff' ? '' : ':iptc'}`,
+    keep: strip
+      ? 'none'
+      : `exif${request.wordless === true ? '' : ':xmp'}${profile ? ':icc' : ''}${request.target === 'tiff' ? '' : ':iptc'}`,
   };
 }
 

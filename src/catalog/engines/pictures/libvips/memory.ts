@@ -13,19 +13,19 @@ const HALVED: EngineWarning = {
 };
 
 /**
- * @param size px, of the picture as it comes out
+ * @param size px, of the picture as it comes out; opacity adds a third to what the encoder takes
  * @returns the request as the memory allows it
  * @throws PictureRefusal `memory`
  */
 export function withinMemory(
   request: ImageRequest,
   { memoryOfPixel }: PictureTarget,
-  { width, height }: PixelSize,
+  { width, height, alpha = false }: PixelSize & { readonly alpha?: boolean },
 ): { readonly request: ImageRequest; readonly warnings: readonly EngineWarning[] } {
   const { memoryBytes, target } = request;
   if (memoryOfPixel === undefined || memoryBytes === undefined) return { request, warnings: [] };
   const pixels = width * height;
-  const mostOf = (bytes: number): number => pixelsWithin(memoryBytes, bytes, BESIDE);
+  const mostOf = (bytes: number): number => pixelsWithin(memoryBytes, alpha ? (bytes * 4) / 3 : bytes, BESIDE);
   if (pixels <= mostOf(memoryOfPixel.whole)) return { request, warnings: [] };
   const max = mostOf(memoryOfPixel.halved);
   if (pixels <= max) return { request: { ...request, halved: true }, warnings: [HALVED] };

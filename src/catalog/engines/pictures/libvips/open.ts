@@ -2,7 +2,7 @@
 import { MAX_FRAMES, MAX_PAGES, MAX_PIXELS } from '../../../bounds.ts';
 import type { OpenedPicture } from './pipeline.ts';
 import { boundPicture, type ImageRequest, PictureRefusal } from './request.ts';
-import type { ImageHeader, Properties, Session, Talk } from './session.ts';
+import type { Image, ImageHeader, Properties, Session, Talk } from './session.ts';
 
 /** CMYK with alpha. More would be worked on band by band, and mean nothing to a target. */
 const MOST_BANDS = 5;
@@ -49,7 +49,7 @@ export function* look(session: Session, request: ImageRequest): Talk<OpenedFirst
 /** @param which page or frames; the first without it @throws PictureRefusal */
 export function* openAgain(
   session: Session,
-  { source, input, cut = false, colours, orientation }: ImageRequest,
+  { source, input, cut = false, colours, orientation, gamma }: ImageRequest,
   which: { page?: number; n?: number },
 ): Talk<OpenedFirst> {
   const known = LOADERS[source];
@@ -61,6 +61,10 @@ export function* openAgain(
   let header = yield* session.look(image);
   if (orientation !== undefined) {
     image = session.meta(image, { orientation });
+    header = yield* session.look(image);
+  }
+  if (gamma !== undefined) {
+    image = brightened(session, image, header, gamma);
     header = yield* session.look(image);
   }
   if (colours !== undefined && header.bands > colours) {
@@ -86,6 +90,14 @@ export function* openAgain(
   }
   if (header.bands > MOST_BANDS) throw new PictureRefusal('unsupported_variant', `${header.bands} bands, at most ${MOST_BANDS}`);
   return { image, header, ...(smaller && { reload: { by: smaller, open } }) };
+}
+
+/** As sRGB has it, but for opacity, which is no light. The power of sRGB is near 2.2 (PNG 3, 11.3.2.2). */
+function brightened(session: Session, image: Image, { alpha, bands }: ImageHeader, gamma: number): Image {
+  const exponent = 2.2 * gamma;
+  if (!alpha) return session.run('gamma', { in: image, exponent });
+  const colours = session.run('gamma', { in: session.run('extract_band', { in: image, band: 0, n: bands - 1 }), exponent });
+  return session.run('bandjoin', { in: [colours, session.run('extract_band', { in: image, band: bands - 1 })] });
 }
 
 /** @throws PictureRefusal for a frame or page beyond the bound */

@@ -37,6 +37,10 @@ export interface ImageRequest {
   readonly colours?: number | undefined;
   /** As EXIF says it, where libvips does not read that. */
   readonly orientation?: number | undefined;
+  /** The power by which light became samples, where libvips does not read that. */
+  readonly gamma?: number | undefined;
+  /** Its XMP announces what the result does not have. */
+  readonly wordless?: boolean | undefined;
   /** What the conversion may have, bytes; unset: whatever it takes. */
   readonly memoryBytes?: number | undefined;
   /** Colours at half the resolution, for which an encoder takes less memory. */

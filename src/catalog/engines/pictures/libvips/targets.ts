@@ -49,11 +49,11 @@ export const TARGETS: Readonly<Record<string, PictureTarget>> = {
     animated: true,
     coarsen: (quality) => 1 + 45 * (1 - quality / 100) ** 0.6,
   },
-  // 256 rows in a strip.
+  // 256 rows in a strip. Without a resolution here it has that of the picture.
   tiff: {
     encode: () => ({
       saver: 'tiffsave',
-      properties: { compression: 'lzw', predictor: 'horizontal', 'tile-height': 256, xres: 1, yres: 1, resunit: 'inch' },
+      properties: { compression: 'lzw', predictor: 'horizontal', 'tile-height': 256, resunit: 'inch' },
     }),
     longest: 1_000_000,
     alpha: true,

@@ -1,32 +1,33 @@
 /**
- * Passes the files and folders of a pax stream on from standard input to standard output, under names that lead nowhere else. Links, devices, owners
- * and special bits stay behind. (POSIX.1-2008, pax, "pax Interchange Format" and "ustar Interchange Format")
+ * Passes the files and folders of a pax stream on from standard input to standard output, under safe names. Links, devices, owners and special
+ * bits are left out. (POSIX.1-2008, pax, "pax Interchange Format" and "ustar Interchange Format")
  */
 import { readSync, writeFileSync, writeSync } from 'node:fs';
 import { writeAll } from '../../process/write-all.ts';
+import { type EntryNames, entryNames } from '../entry-names.ts';
 import { type Found, isTooMuch } from './found.ts';
-import { asFileOfWindows, safeName } from './names.ts';
+import { decodeEntryName } from './names.ts';
 
 const BLOCK = 512;
 const CHUNK = 1 << 20;
 /** Size of names, times and extended attributes, which Linux bounds to 64 KiB each. */
 const MAX_RECORDS = 8 << 20;
 
-/** What is expected of the stream, and of its names. */
+/** Bounds of the stream, and for which system its names are. */
 export interface Expected {
   /** Bytes of the whole, for progress; 0: no progress is reported. */
   readonly total: number;
   /** Bytes of all files. */
   readonly most: number;
-  /** The result is for Windows too: names that are reserved there are changed. */
+  /** Whether the result may be unpacked on Windows. */
   readonly forWindows: boolean;
 }
 
-/** @returns whether the stream was whole, and no more than may be */
+/** @returns whether the stream was complete and within its bounds */
 export function filter(report: string, expected: Expected): boolean {
   const found: Found = {
     ...{ entries: 0, bytes: 0, most: expected.most, links: 0, hardLinks: 0, sparse: 0 },
-    ...{ own: 0, devices: 0, unsafe: 0, guessed: 0, reserved: 0 },
+    ...{ own: 0, devices: 0, unsafe: 0, guessed: 0, changed: 0, apart: 0, alike: 0, nodes: 0 },
   };
   const isWhole = copy(found, expected);
   writeFileSync(report, JSON.stringify(found));
@@ -35,6 +36,7 @@ export function filter(report: string, expected: Expected): boolean {
 
 function copy(found: Found, { total, forWindows }: Expected): boolean {
   const input = reader();
+  const names = entryNames({ forWindows });
   let records: ReadonlyMap<string, Buffer> = new Map();
   let told = 0;
   for (;;) {
@@ -52,7 +54,8 @@ function copy(found: Found, { total, forWindows }: Expected): boolean {
     }
     // Its map of holes is in its content, where no reader of the result would look for it.
     if (records.has('GNU.sparse.major')) found.sparse++;
-    const entry = entryOf(type, header, records, found, forWindows);
+    const entry = entryOf(type, header, records, found, names);
+    Object.assign(found, names.changes);
     records = new Map();
     found.bytes += size;
     if (isTooMuch(found)) return false;
@@ -81,25 +84,24 @@ interface Entry {
   readonly modifiedAt: number;
 }
 
-/** @returns undefined for what stays behind, which is counted */
-function entryOf(type: string, header: Buffer, records: ReadonlyMap<string, Buffer>, found: Found, forWindows: boolean): Entry | undefined {
+/** @returns undefined for an entry that is left out, which is counted */
+function entryOf(type: string, header: Buffer, records: ReadonlyMap<string, Buffer>, found: Found, names: EntryNames): Entry | undefined {
   const isFolder = type === '5';
   if (type === '1' || type === '2') {
     found.links++;
     if (type === '1') found.hardLinks++;
   } else if (!isFolder && type !== '0' && type !== '\0' && type !== '7') found.devices++;
   else {
-    const { name, isGuessed } = safeName(records.get('path') ?? nameIn(header));
+    const { text: told, isGuessed } = decodeEntryName(records.get('path') ?? nameIn(header));
+    const name = names.take(told, isFolder);
     if (name === undefined) found.unsafe++;
-    // The folder that all are in.
+    // The top folder itself.
     else if (name === '') found.own++;
     else {
       if (isGuessed) found.guessed++;
       const modifiedAt = Math.trunc(Number(records.get('mtime') ?? octal(header, 136, 12) ?? 0)) || 0;
-      const onWindows = name.split('/').map(asFileOfWindows).join('/');
-      if (onWindows !== name) found.reserved++;
       return {
-        name: forWindows ? onWindows : name,
+        name,
         isFolder,
         isExecutable: ((octal(header, 100, 8) ?? 0) & 0o111) !== 0,
         modifiedAt: Math.max(0, modifiedAt),

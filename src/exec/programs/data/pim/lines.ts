@@ -7,7 +7,7 @@ import { beyond } from '../values/value.ts';
 const MOST_LEVELS = 10;
 /** Unfolded: each takes half a kilobyte of memory. */
 const MOST_LINES = 2_000_000;
-/** None is in another. */
+/** Components that are never inside one another. */
 const ENTRIES: ReadonlySet<string> = new Set(['VCARD', 'VEVENT', 'VTODO', 'VJOURNAL']);
 
 export interface Property {
@@ -44,7 +44,7 @@ export function componentsIn(text: string): Components {
     const [, verb, written = ''] = /^(BEGIN|END):([\w-]{1,40})\s{0,20}$/i.exec(line) ?? [];
     const name = written.toUpperCase();
     if (verb?.toUpperCase() === 'BEGIN') {
-      unended += endOpen(open, name);
+      unended += closeUnended(open, name);
       const at = open.at(-1) ?? top;
       if (open.length > MOST_LEVELS) throw beyond('components in each other', MOST_LEVELS);
       const begun: Component = { name, properties: [], inside: [] };
@@ -64,8 +64,11 @@ export function componentsIn(text: string): Components {
   return { components: top.inside, skipped, unended: unended + open.length - 1 };
 }
 
-/** Ends those without an end that one of this name is not in. In vCard 2.1, the card of an agent is (2.4.1). @returns how many */
-function endOpen(open: Component[], name: string): number {
+/**
+ * Before a component of this name begins, closes open ones that cannot contain it: their `END` is missing. In vCard 2.1, an agent's card is inside
+ * another card (2.4.1). @returns how many were closed
+ */
+function closeUnended(open: Component[], name: string): number {
   const isAgent = open.at(-1)?.properties.at(-1)?.name === 'agent';
   const outer = name === 'VCALENDAR' ? 1 : ENTRIES.has(name) && !isAgent ? open.findIndex((each) => ENTRIES.has(each.name)) : -1;
   return outer > 0 ? open.splice(outer).length : 0;
@@ -92,13 +95,13 @@ function* unfolded(text: string): Generator<string> {
 const joined = (pieces: readonly string[], isQuoted: boolean): string =>
   pieces.map((piece, i) => (isQuoted && i < pieces.length - 1 && piece.endsWith('=') ? piece.slice(0, -1) : piece)).join('');
 
-/** @returns undefined for a line that is none */
+/** @returns undefined for a line that is no property */
 function propertyIn(line: string, { name: component, properties }: Component): Property | undefined {
   const colon = endOfHead(line);
   if (colon < 0) return undefined;
   const { head, value: escaped } = modern(line.slice(0, colon), line.slice(colon + 1));
-  const value = withoutNeedless(escaped, nameIn(head), component === 'VCARD');
-  // It comes first (RFC 6350, 6.7.9).
+  const value = withoutNeedlessEscapes(escaped, nameIn(head), component === 'VCARD');
+  // The version comes first (RFC 6350, 6.7.9).
   const is4 = properties.slice(0, 2).some(({ name, written }) => name === 'version' && written.startsWith('4'));
   const design = component !== 'VCARD' ? ICAL.design.icalendar : is4 ? ICAL.design.vcard : ICAL.design.vcard3;
   try {
@@ -129,8 +132,8 @@ function endOfHead(line: string): number {
 /** Values of several parts (RFC 6350, 4). */
 const STRUCTURED: ReadonlySet<string> = new Set(['n', 'adr', 'org', 'gender', 'clientpidmap']);
 
-/** Without backslashes that the library leaves: before a colon, which never needs one, and where a value has no parts, before what would part it. */
-function withoutNeedless(value: string, name: string, isCard: boolean): string {
+/** Removes backslashes that the library would keep: before a colon, which never needs one, and before separators in a value that has no parts. */
+function withoutNeedlessEscapes(value: string, name: string, isCard: boolean): string {
   const isNeeded = (mark: string): boolean => {
     if (mark === ';') return !isCard || STRUCTURED.has(name);
     return mark === '\\' || (mark === ',' && name !== 'url');
@@ -138,7 +141,7 @@ function withoutNeedless(value: string, name: string, isCard: boolean): string {
   return value.replace(/\\([\\:;,])/g, (written, mark: string) => (isNeeded(mark) ? written : mark));
 }
 
-/** What vCard 2.1 writes as `TEL;HOME;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:`, as later versions do. */
+/** Rewrites `TEL;HOME;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:` of vCard 2.1 in the form of later versions. */
 function modern(head: string, value: string): { readonly head: string; readonly value: string } {
   if (head.includes('"') || !head.includes(';')) return { head, value };
   const [name = '', ...sent] = head.split(';');

@@ -6,7 +6,7 @@ import { lossy, type Told } from '../../process/answer.ts';
 import { encodingFor, toldOf } from '../../text/charset.ts';
 import { decoderOf } from '../../text/code-pages.ts';
 import { columnNames } from './records.ts';
-import { beyond, type Datum, type Entries, fieldsFrom, MOST_VALUES, type Scalar, Unfit } from './value.ts';
+import { beyond, type Datum, type Entries, FileRefused, fieldsFrom, MOST_VALUES, type Scalar } from './value.ts';
 
 export interface TableRead {
   readonly value: Datum;
@@ -18,7 +18,7 @@ const COLUMN_BYTES = 32;
 const END_OF_COLUMNS = 0x0d;
 const DELETED = 0x2a;
 
-/** What the byte at 29 says of the letters, the language driver; most are listed twice, for DOS and for Windows. */
+/** Encodings by the language driver, the byte at offset 29; most are listed twice, for DOS and for Windows. */
 const CHARSETS: readonly (readonly [encoding: string, ...drivers: number[]])[] = [
   ['IBM437', 0x01, 0x09, 0x0b, 0x0d, 0x0f, 0x11, 0x15, 0x18, 0x19, 0x1b],
   ['IBM850', 0x02, 0x0a, 0x0e, 0x10, 0x12, 0x14, 0x16, 0x1a, 0x1d, 0x25, 0x37],
@@ -55,12 +55,12 @@ interface Column {
   readonly empty: number | undefined;
 }
 
-/** @param charset counts more than what the table says @throws Unfit */
+/** @param charset counts more than what the table says @throws FileRefused */
 export function readDbase(bytes: Buffer, charset?: string): TableRead {
   const [stated, begin, length] = [bytes.readUInt32LE(4), bytes.readUInt16LE(8), bytes.readUInt16LE(10)];
   const isVisual = (bytes[0] ?? 0) >> 4 === 3;
   const columns = columnsOf(bytes, begin);
-  if (length < 2 || columns.some(({ at, length: width }) => at + width > length)) throw new Unfit('corrupt_input');
+  if (length < 2 || columns.some(({ at, length: width }) => at + width > length)) throw new FileRefused('corrupt_input');
   const shown = columns.filter(({ type }) => type !== '0');
   const count = Math.min(stated, Math.max(0, Math.floor((bytes.length - begin) / length)));
   if (count * shown.length > MOST_VALUES) throw beyond('values', MOST_VALUES, count * shown.length);

@@ -1,6 +1,17 @@
 /** JSON (RFC 8259), and JSON Lines: a value a line. */
-import { asRead, asWritten, readBy, type Syntax } from './syntax.ts';
-import { type Datum, isList } from './value.ts';
+import { isJson } from '../../../../catalog/looks/json.ts';
+import { type JsonScan, placeOf, scanJson } from './json-scan.ts';
+import {
+  asWritten,
+  duplicateKeyWarning,
+  type Read,
+  readBy,
+  type Syntax,
+  syntaxErrorAt,
+  syntaxErrorIn,
+  type WrittenText,
+} from './syntax.ts';
+import { asValue, type Datum, isList } from './value.ts';
 
 /** TC39's proposal "JSON.parse source text access", which V8 has and TypeScript's library does not. */
 declare global {
@@ -10,30 +21,124 @@ declare global {
   }
 }
 
-/** A whole number keeps its digits, whatever their number (RFC 8259, 6). */
-const parse = (text: string): unknown =>
-  readBy(() =>
-    JSON.parse(text, (_: string, value: unknown, { source }: { readonly source?: string }) =>
-      typeof value === 'number' && source !== undefined && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value,
-    ),
-  );
+/** Characters of a text that is checked for duplicate keys: that takes as long as reading it. */
+const MOST_SCANNED = 8 << 20;
 
-/** Infinities and the like have no form in JSON: null, as JavaScript writes them. */
-const format = (value: Datum, indent?: number): string =>
-  JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? JSON.rawJSON(String(each)) : each), indent);
+interface Found {
+  readonly value: unknown;
+  readonly warnings: readonly string[];
+}
+
+/** A whole number keeps all its digits (RFC 8259, 6); any other number becomes a double. */
+function parse(text: string): Found {
+  let beyondDouble: string | undefined;
+  const value = readBy(() =>
+    JSON.parse(text, (_: string, each: unknown, { source }: { readonly source?: string }) => {
+      if (typeof each !== 'number' || source === undefined) return each;
+      if (!Number.isSafeInteger(each) && /^-?\d+$/.test(source)) return BigInt(source);
+      if (Number.isFinite(each)) return each;
+      beyondDouble = source;
+      return source;
+    }),
+  );
+  return {
+    value,
+    warnings:
+      beyondDouble === undefined
+        ? []
+        : [`A number is larger than any that programs read, and is kept as text: ${beyondDouble.slice(0, 40)}.`],
+  };
+}
+
+/** Also a JSON with `NaN` and infinities, and values a line in a file that is called JSON. @throws FileRefused */
+function readJson(text: string): Found {
+  const scan = text.length <= MOST_SCANNED || !isJson(text) ? scanJson(text) : undefined;
+  if (scan === undefined) return parse(text);
+  const { errorAt, end, duplicates, bare } = scan;
+  const rest = text.slice(end).search(/\S/);
+  if (errorAt !== undefined || (rest >= 0 && !isLine(text.slice(0, end)))) throw syntaxErrorIn('JSON', text, errorAt ?? end + rest);
+  if (rest >= 0) {
+    const { value, warnings } = readLines(text);
+    return { value, warnings: ['The file is JSON Lines, and was read as the list of its values.', ...warnings] };
+  }
+  const { value, warnings } = parse(withoutBare(text, bare));
+  const [first] = duplicates;
+  return {
+    value,
+    warnings: [
+      ...warnings,
+      ...(bare.length === 0 ? [] : [`JSON has no ${[...new Set(bare.map(({ token }) => token))].join(', ')}: read as null.`]),
+      ...(first === undefined
+        ? []
+        : [
+            duplicateKeyWarning(
+              'JSON',
+              duplicates.map((offset) => placeOf(text, offset).line),
+            ),
+          ]),
+    ],
+  };
+}
+
+const isLine = (text: string): boolean => !text.trim().includes('\n');
+
+function withoutBare(text: string, bare: JsonScan['bare']): string {
+  const pieces: string[] = [];
+  let done = 0;
+  for (const { at, token } of bare) {
+    pieces.push(text.slice(done, at), 'null');
+    done = at + token.length;
+  }
+  return bare.length === 0 ? text : [...pieces, text.slice(done)].join('');
+}
+
+function readLines(text: string): Found {
+  const warnings: string[] = [];
+  const values = text.split(/\r?\n/).flatMap((line, at) => {
+    if (line.trim() === '') return [];
+    if (isJson(line)) {
+      const { value, warnings: own } = parse(line);
+      warnings.push(...own);
+      return [value];
+    }
+    const { errorAt, end, bare } = scanJson(line);
+    const rest = line.slice(end).search(/\S/);
+    if (errorAt !== undefined || rest >= 0) throw syntaxErrorAt('JSON', at + 1, (errorAt ?? end + rest) + 1);
+    const found = parse(withoutBare(line, bare));
+    warnings.push(...found.warnings, 'JSON has no NaN and no infinities: read as null.');
+    return [found.value];
+  });
+  return { value: values, warnings: [...new Set(warnings)] };
+}
+
+const asJson = ({ value, warnings }: Found): Read => ({ value: asValue(value), warnings });
+
+/** @param indent undefined for one line */
+function format(value: Datum, indent?: number): WrittenText {
+  let isLost = false;
+  const text = JSON.stringify(
+    value,
+    (_, each: unknown) => {
+      if (typeof each === 'number' && !Number.isFinite(each)) isLost = true;
+      return typeof each === 'bigint' ? JSON.rawJSON(String(each)) : each;
+    },
+    indent,
+  );
+  return { text, warnings: isLost ? ['JSON has no infinities and no "not a number": they are null.'] : [] };
+}
 
 export const json: Syntax = {
-  read: (text) => asRead(parse(text)),
-  write: (value) => asWritten(format(value, 2)),
+  read: (text) => asJson(readJson(text)),
+  write: (value) => {
+    const { text, warnings } = format(value, 2);
+    return asWritten(text, ...warnings);
+  },
 };
 
 export const jsonl: Syntax = {
-  read: (text) =>
-    asRead(
-      text
-        .split(/\r?\n/)
-        .filter((line) => line.trim() !== '')
-        .map(parse),
-    ),
-  write: (value) => asWritten((isList(value) ? value : [value]).map((each) => format(each)).join('\n')),
+  read: (text) => asJson(readLines(text)),
+  write: (value) => {
+    const lines = (isList(value) ? value : [value]).map((each) => format(each));
+    return asWritten(lines.map(({ text }) => text).join('\n'), ...new Set(lines.flatMap(({ warnings }) => warnings)));
+  },
 };

@@ -1,7 +1,7 @@
 /** TOML 1.0. */
-import { parse, stringify, TomlDate } from 'smol-toml';
-import { asRead, asWritten, readBy, type Syntax, type WrittenText } from './syntax.ts';
-import { type Datum, type Entries, fieldsFrom, isList, isTable, MOST_LEVELS, Unfit } from './value.ts';
+import { parse, stringify, TomlDate, TomlError } from 'smol-toml';
+import { asRead, asWritten, readBy, type Syntax, syntaxErrorAt, type WrittenText } from './syntax.ts';
+import { type Datum, type Entries, FileRefused, fieldsFrom, isList, isTable, MOST_LEVELS } from './value.ts';
 
 /** Its dates know whether they have a time and a zone, and print so. */
 function withoutDates(found: unknown): unknown {
@@ -9,6 +9,14 @@ function withoutDates(found: unknown): unknown {
   if (Array.isArray(found)) return found.map(withoutDates);
   if (typeof found !== 'object' || found === null) return found;
   return new Map(Object.entries(found).map(([key, value]) => [key, withoutDates(value)]));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parse(text, { integersAsBigInt: 'asNeeded', maxDepth: MOST_LEVELS });
+  } catch (error) {
+    throw error instanceof TomlError ? syntaxErrorAt('TOML', error.line, error.column) : error;
+  }
 }
 
 /** A table outside, no null, whole numbers of 64 bits. */
@@ -20,7 +28,7 @@ function write(value: Datum): WrittenText {
   };
   const clean = (each: Datum): Datum => {
     if (typeof each === 'bigint' && BigInt.asIntN(64, each) !== each)
-      throw new Unfit('unsupported_variant', 'A whole number in the data is larger than TOML can hold.');
+      throw new FileRefused('unsupported_variant', 'A whole number in the data is larger than TOML can hold.');
     if (isList(each)) return each.filter(isThere).map(clean);
     return isTable(each)
       ? fieldsFrom(Object.entries(each).flatMap(([key, one]) => (isThere(one) ? [[key, clean(one)] as const] : [])))
@@ -32,6 +40,6 @@ function write(value: Datum): WrittenText {
 }
 
 export const toml: Syntax = {
-  read: (text) => asRead(readBy(() => withoutDates(parse(text, { integersAsBigInt: 'asNeeded', maxDepth: MOST_LEVELS })))),
+  read: (text) => asRead(readBy(() => withoutDates(parsed(text)))),
   write,
 };

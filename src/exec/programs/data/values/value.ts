@@ -6,15 +6,15 @@ export type Entries = { readonly [key: string]: Datum };
 
 /** Levels: deeper than any person writes, and shallow enough for every writer's stack. */
 export const MOST_LEVELS = 200;
-/** Values that the result may have, each place of one that a file refers to counted. */
+/** Values that a result may have. One that the file refers to several times counts each time. */
 export const MOST_VALUES = 5_000_000;
 
 /** Data that the target cannot hold, or a file that is not what it is named. */
-export class Unfit extends Error {
-  readonly reason: 'corrupt_input' | 'unsupported_variant' | 'input_limit';
+export class FileRefused extends Error {
+  readonly reason: 'corrupt_input' | 'unsupported_variant' | 'input_limit' | 'model_not_installed';
   readonly says: string | undefined;
   readonly details: Limit | undefined;
-  constructor(reason: Unfit['reason'], says?: string, details?: Limit) {
+  constructor(reason: FileRefused['reason'], says?: string, details?: Limit) {
     super(says ?? reason);
     this.reason = reason;
     this.says = says;
@@ -30,13 +30,13 @@ interface Limit {
 }
 
 /** @param received at least one more than may be, where the reader stopped there */
-export const beyond = (limit: string, max: number, received = max + 1): Unfit =>
-  new Unfit('input_limit', undefined, { limit, max, received });
+export const beyond = (limit: string, max: number, received = max + 1): FileRefused =>
+  new FileRefused('input_limit', undefined, { limit, max, received });
 
 /** Cells of a table that has a column for each key of any of its records, full or empty. */
 const MOST_CELLS = 10_000_000;
 
-/** Records that have few keys in common, and one row that is wider than all others, make far more cells than they fill. @throws Unfit */
+/** Records that have few keys in common, and one row that is wider than all others, make far more cells than they fill. @throws FileRefused */
 export function boundCells(rows: number, columns: number): void {
   if (rows * columns > MOST_CELLS) throw beyond('cells of a table', MOST_CELLS, rows * columns);
 }
@@ -44,7 +44,7 @@ export function boundCells(rows: number, columns: number): void {
 export const isList = (value: Datum | undefined): value is readonly Datum[] => Array.isArray(value);
 export const isTable = (value: Datum | undefined): value is Entries => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An object whose keys are only data: `__proto__` is one of them. */
+/** An object whose keys are plain data, even `__proto__`. */
 export const fieldsFrom = (entries: Iterable<readonly [string, Datum]>): Entries => {
   const table: Record<string, Datum> = Object.create(null);
   for (const [key, value] of entries) table[key] = value;
@@ -53,7 +53,7 @@ export const fieldsFrom = (entries: Iterable<readonly [string, Datum]>): Entries
 
 /**
  * What a reader's library returned, in the shape above: dates as ISO 8601, whole numbers that a double does not hold as `bigint`.
- * @throws Unfit where it is too deep or too much
+ * @throws FileRefused where it is too deep or too much
  */
 export function asValue(found: unknown): Datum {
   let values = 0;

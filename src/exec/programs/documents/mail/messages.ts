@@ -2,13 +2,15 @@
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import { entriesIn, entryRecord } from '../../data/pim/event.ts';
 import { componentsIn } from '../../data/pim/lines.ts';
-import { beyond, Unfit } from '../../data/values/value.ts';
+import { beyond, FileRefused } from '../../data/values/value.ts';
+
+import { inUtf8 } from './eight-bit.ts';
 
 export { decodeWords } from 'postal-mime';
 
 /** As pages of a document. */
 const MOST_MESSAGES = 2000;
-/** Parts in parts: more than any mail program writes. */
+/** Nested parts: more than any mail program writes. */
 const MOST_LEVELS = 50;
 /** Attached messages that are read: in each other, and among the first files of one. */
 export const MOST_INSIDE = 5;
@@ -26,6 +28,8 @@ export interface Message {
   readonly text: string | undefined;
   /** Whether it has a text, or its formatting, that cannot be read. */
   readonly isDamaged?: boolean;
+  /** The encoding that it does not name. */
+  readonly guessed?: string;
   readonly files: readonly MailedFile[];
 }
 
@@ -43,7 +47,11 @@ export interface MailedFile {
 export async function messagesIn(file: Buffer, isMailbox: boolean): Promise<readonly Message[]> {
   const parts = isMailbox ? split(file) : [file];
   const messages: Message[] = [];
-  for (const part of parts) messages.push(await messageIn(part));
+  for (const part of parts) {
+    const { bytes, guessed } = inUtf8(part);
+    const message = await messageIn(bytes);
+    messages.push(guessed === undefined ? message : { ...message, guessed });
+  }
   return messages;
 }
 
@@ -69,7 +77,7 @@ async function messageIn(bytes: Buffer, level = 0): Promise<Message> {
   const mail = await PostalMime.parse(bytes, { maxNestingDepth: MOST_LEVELS, rfc822Attachments: true }).catch((error: unknown) => {
     // It tells what is too large or too deep.
     if (error instanceof Error && /exceeded/.test(error.message))
-      throw new Unfit('input_limit', `The e-mail is too complex: ${error.message}.`);
+      throw new FileRefused('input_limit', `The e-mail is too complex: ${error.message}.`);
     throw error;
   });
   const files = mail.attachments.map(
@@ -88,17 +96,17 @@ async function messageIn(bytes: Buffer, level = 0): Promise<Message> {
 
 async function withMessage(file: MailedFile, level: number): Promise<MailedFile> {
   if (file.type !== 'message/rfc822') return file;
-  const message = await ifFit(() => messageIn(file.bytes, level + 1));
+  const message = await ifReadable(() => messageIn(file.bytes, level + 1));
   if (message === undefined) return file;
   return { ...file, name: file.name.startsWith('part-') && message.subject !== '' ? `${message.subject}.eml` : file.name, message };
 }
 
-/** An attached file that cannot be read does not cost the message. */
-async function ifFit<T>(read: () => T | Promise<T>): Promise<T | undefined> {
+/** @returns undefined for an attached file that cannot be read: the message is converted without it */
+async function ifReadable<T>(read: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof Unfit) return undefined;
+    if (error instanceof FileRefused) return undefined;
     throw error;
   }
 }
@@ -106,7 +114,7 @@ async function ifFit<T>(read: () => T | Promise<T>): Promise<T | undefined> {
 /** The events of an attached invitation. */
 async function eventsIn({ type, bytes }: MailedFile): Promise<readonly (readonly [string, string])[]> {
   if (type !== 'text/calendar' || bytes.length > MOST_CALENDAR) return [];
-  const found = await ifFit(() => componentsIn(bytes.toString()));
+  const found = await ifReadable(() => componentsIn(bytes.toString()));
   return (found?.components ?? [])
     .flatMap(entriesIn)
     .map(entryRecord)

@@ -1,6 +1,6 @@
 /** A message as Outlook stores it: a compound file of properties ([MS-OXMSG]). */
 import msgreader, { type FieldsData as Fields } from '@kenjiuno/msgreader';
-import { Unfit } from '../../data/values/value.ts';
+import { FileRefused } from '../../data/values/value.ts';
 import { type MailedFile, type Message, MOST_ATTACHED, MOST_INSIDE } from './messages.ts';
 import { type RtfText, textInRtf } from './rtf.ts';
 
@@ -9,7 +9,7 @@ export async function outlookMessage(file: Buffer, level = 0): Promise<Message> 
   // A module of CommonJS: its default export is a property.
   const reader = new msgreader.default(new Uint8Array(file).buffer);
   const found = reader.getFileData();
-  if (found.dataType !== 'msg') throw new Unfit('corrupt_input');
+  if (found.dataType !== 'msg') throw new FileRefused('corrupt_input');
   const files: MailedFile[] = [];
   for (const [i, attachment] of (found.attachments ?? []).entries()) {
     const { fileName, content } = reader.getAttachment(attachment);

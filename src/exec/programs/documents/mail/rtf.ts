@@ -16,7 +16,7 @@ export interface RtfText {
   readonly text?: string;
 }
 
-/** @param decode takes bytes and the number of a code page @returns undefined where it is damaged @throws Unfit */
+/** @param decode takes bytes and the number of a code page @returns undefined where it is damaged @throws FileRefused */
 export async function textInRtf(compressed: Uint8Array, decode: (bytes: Buffer, page: number) => string): Promise<RtfText | undefined> {
   if (compressed.length > MOST_BYTES) throw beyond('bytes of compressed RTF', MOST_BYTES, compressed.length);
   const options = {
@@ -48,7 +48,7 @@ export async function textInRtf(compressed: Uint8Array, decode: (bytes: Buffer, 
   return { text: words.join('') };
 }
 
-/** The library leaves out only what is marked as optional: so the rest that is no text becomes. */
+/** Marks groups that hold no text as optional: the library leaves out only those. */
 const withoutPictures = (rtf: string): string => rtf.replace(/\{\\(?=(?:pict|info|stylesheet|object|header|footer)[a-z]?\b)/g, '{\\*\\');
 
 /** @returns undefined for what is none */
@@ -58,7 +58,7 @@ function unpacked(compressed: Uint8Array): Buffer | undefined {
   // The library would go on behind the end.
   bytes.writeUInt32LE(Math.min(bytes.readUInt32LE(0), bytes.length - 4), 0);
   try {
-    // What the tokenizer complains of, for each one, is left out.
+    // Control words that the tokenizer would complain about, each time, are left out.
     const rtf = withoutData(
       Buffer.from(decompressRTF([...bytes]))
         .toString('latin1')

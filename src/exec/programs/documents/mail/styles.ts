@@ -1,8 +1,8 @@
 /** Style sheets with the pictures and the sheets that they refer to inside (CSS Values 4, 4.5; CSS Cascade 5, 2). */
 import { type CSSToken, TokenType, tokenizer } from '@csstools/css-tokenizer';
 
-/** What a style sheet can refer to in its own file. */
-export interface StyleParts {
+/** Resolves what a style sheet refers to in its own file. */
+export interface StyleResources {
   /** @returns a `data:` URL; undefined for what is no picture of the file */
   readonly picture: (reference: string) => string | undefined;
   /** @returns CSS whose own references are resolved; undefined for what is no style sheet of the file */
@@ -18,7 +18,7 @@ interface Reference {
 type Next = () => CSSToken;
 
 /** References to what is not in the file stay, but for imports. */
-export function styled(css: string, { picture, sheet }: StyleParts): string {
+export function styled(css: string, { picture, sheet }: StyleResources): string {
   const next: Next = tokenizer({ css }).nextToken;
   let [result, from] = ['', 0];
   for (let token = next(); token[0] !== TokenType.EOF; ) {

@@ -1,13 +1,13 @@
 /** A web page that a browser or a word processor saved with its pictures and style sheets, each a part of one message (MHTML, RFC 2557). */
 import { buffer } from 'node:stream/consumers';
 import { type MimeNode, Splitter } from '@zone-eu/mailsplit';
-import { beyond, Unfit } from '../../data/values/value.ts';
+import { beyond, FileRefused } from '../../data/values/value.ts';
 import { encodingOf } from '../../text/charset.ts';
 import { decodeWords, type MailedFile } from './messages.ts';
 
 /** More than any page needs. */
 const MOST_PARTS = 10_000;
-/** Parts in parts. */
+/** Nested parts. */
 const MOST_LEVELS = 50;
 /** Characters of a URL that others are resolved against: each of them costs as much. */
 export const LONGEST_BASE = 2000;
@@ -31,14 +31,15 @@ export interface WebArchive {
   readonly parts: readonly ArchivedPart[];
 }
 
-/** @throws Unfit */
+/** @throws FileRefused */
 export async function webArchiveIn(file: Buffer): Promise<WebArchive> {
   const bodies = await bodiesIn(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'EMAXLEN') throw new Unfit('input_limit', 'The web archive has too many parts, or a part has too long a header.');
+    if (error.code === 'EMAXLEN')
+      throw new FileRefused('input_limit', 'The web archive has too many parts, or a part has too long a header.');
     throw error;
   });
   const [root] = bodies.keys();
-  if (root === undefined) throw new Unfit('corrupt_input');
+  if (root === undefined) throw new FileRefused('corrupt_input');
   const baseOf = basesOf();
   const parts: ArchivedPart[] = [];
   for (const [node, chunks] of bodies)
@@ -46,7 +47,7 @@ export async function webArchiveIn(file: Buffer): Promise<WebArchive> {
   const start = bare(/\bstart\s{0,9}=\s{0,9}"?(<[^>"]{1,500}>|[^\s;"]{1,500})/i.exec(headerOf(root, 'Content-Type'))?.[1] ?? '');
   const isPage = ({ type }: ArchivedPart) => type === 'text/html' || type === 'application/xhtml+xml';
   const page = parts.find((part) => start !== '' && part.id === start && isPage(part)) ?? parts.find(isPage);
-  if (page === undefined) throw new Unfit('corrupt_input', 'There is no page in the web archive.');
+  if (page === undefined) throw new FileRefused('corrupt_input', 'There is no page in the web archive.');
   const subject = decodeWords(headerOf(root, 'Subject'));
   return { fields: fieldsOf(root), subject, page, parts: parts.filter((part) => part !== page) };
 }

@@ -1,10 +1,10 @@
 /** The page of a web archive as one file that runs and loads nothing. */
 import { html, parse, parseFragment, serialize, type DefaultTreeAdapterTypes as Tree, defaultTreeAdapter as tree } from 'parse5';
-import { beyond, Unfit } from '../../data/values/value.ts';
+import { beyond, FileRefused } from '../../data/values/value.ts';
 import type { Told } from '../../process/answer.ts';
 import { decodeText, encodingOf, toldOf } from '../../text/charset.ts';
 import { wordsIn } from './body.ts';
-import { attributeOf, innerText, isElement, makeHarmless, nodesBelow, type Parts } from './harmless.ts';
+import { attributeOf, innerText, isElement, makeHarmless, nodesBelow, type PageResources } from './harmless.ts';
 import { contentIdOf, isContentId, picturesOf } from './shown.ts';
 import { styled } from './styles.ts';
 import { type ArchivedPart, LONGEST_BASE, resolved, type WebArchive } from './web-archive.ts';
@@ -15,13 +15,13 @@ const MOST_IMPORTS = 10;
 const MOST_CSS = 32 << 20;
 /** All links together, characters: each of them may repeat the base. */
 const MOST_LINKS = 32 << 20;
-/** What a reference to an empty one counts for. */
+/** What each reference counts for at least, characters. */
 const LEAST_CSS = 100;
 const POLICY = "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'";
 
 export interface WebPage {
   readonly title: string;
-  /** Those of the page, which are left out. */
+  /** Frames of the page, which are left out: how many. */
   readonly frames: number;
   readonly told: readonly Told[];
   /** @param above HTML that is shown before the page's own */
@@ -30,7 +30,7 @@ export interface WebPage {
   words(): string;
 }
 
-/** @throws Unfit */
+/** @throws FileRefused */
 export function webPageOf({ page, parts, subject }: WebArchive): WebPage {
   const decoded = decodeText(page.bytes, ['html'], page.charset);
   const document = parse(decoded.text, { scriptingEnabled: false });
@@ -38,7 +38,7 @@ export function webPageOf({ page, parts, subject }: WebArchive): WebPage {
   const named = (name: string) => elements.find(({ tagName, namespaceURI }) => tagName === name && namespaceURI === html.NS.HTML);
   const [head, body, title, base] = [named('head'), named('body'), named('title'), named('base')];
   if (head === undefined || body === undefined)
-    throw new Unfit('unsupported_variant', 'The page in the web archive has only frames, which are not read.');
+    throw new FileRefused('unsupported_variant', 'The page in the web archive has only frames, which are not read.');
   const name = (title === undefined ? '' : innerText(title).trim()) || subject;
   const href = base === undefined ? '' : attributeOf(base, 'href');
   makeHarmless(document, partsOf(parts, page, resolved(href, page.base)));
@@ -74,7 +74,7 @@ function prepend(parent: Tree.Element, nodes: readonly Tree.ChildNode[]): void {
 }
 
 /** What the page refers to by `cid:` or by a URL. If several parts have one URL, the first counts. @param base of the page's references */
-function partsOf(parts: readonly ArchivedPart[], page: ArchivedPart, base: string): Parts {
+function partsOf(parts: readonly ArchivedPart[], page: ArchivedPart, base: string): PageResources {
   const [byId, byLocation] = [new Map<string, ArchivedPart>(), new Map<string, ArchivedPart>()];
   for (const part of parts) {
     if (part.id !== undefined) byId.getOrInsert(part.id, part);

@@ -1,12 +1,15 @@
 """One conversion, from the request to its warnings."""
 
 from contextlib import nullcontext
+from pathlib import Path
 
+from choices.selection import choose
 from fonts import replaced_fonts
 from privacy import keep_to_itself
 from reading import dispose, load
 from refusal import Refusal
 from saving import save
+from sheets.pictures import add_pictures, take_pictures
 
 
 # In these formats we draw the letters; other formats keep the names of fonts, and the reader draws.
@@ -20,9 +23,13 @@ def convert(office, request):
         if request["source"] in PICTURES:
             fit_page(document)
         warnings += keep_to_itself(document, request["family"])
+        warnings += choose(document, request)
         warnings += lost_formulas(document, request)
+        pictures, more = drawings_of_sheets(office, document, request)
+        warnings += more
         with replaced_fonts(office, warnings) if request["target"] in DRAWN else nullcontext():
             save(document, request)
+        add_pictures(Path(request["output"]) / "result.html", pictures)
         return warnings
     finally:
         dispose(document)
@@ -46,9 +53,27 @@ def fit_page(document):
     picture.setPosition(Point(0, 0))
 
 
+# Sheets as text have no room for what is drawn on them.
+UNDRAWN = ("csv", "tsv", "rows", "dif", "slk")
+
+
+def drawings_of_sheets(office, document, request):
+    """Returns pictures for a page in HTML, and a warning about drawings that the result does not have."""
+    if request["family"] != "sheet" or request["target"] not in (*UNDRAWN, "html"):
+        return [], []
+    if request["target"] == "html":
+        pictures, lost = take_pictures(office, document, Path(request["output"]))
+    else:
+        pictures, lost = [], sum(sheet.DrawPage.Count for sheet in document.Sheets)
+    if lost == 0:
+        return pictures, []
+    what = "one picture, chart or drawing" if lost == 1 else f"{lost} pictures, charts and drawings"
+    return pictures, [{"code": "lossy", "message": f"This conversion does not keep what is drawn on the sheets: {what}."}]
+
+
 def lost_formulas(document, request):
     """Returns a warning if the document has formulas, and the target has values alone."""
-    if request["family"] != "sheet" or request["target"] not in ("csv", "html", "dif"):
+    if request["family"] != "sheet" or request["target"] not in ("csv", "tsv", "rows", "html", "dif"):
         return []
     if not any(sheet.queryContentCells(16).Count for sheet in document.Sheets):  # com.sun.star.sheet.CellFlags.FORMULA
         return []

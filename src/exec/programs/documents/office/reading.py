@@ -11,6 +11,8 @@ from repetition import look_for_repetition
 # Bounds of a package, by the sizes in its directory; LibreOffice itself refuses parts that turn out longer.
 MOST_PARTS = 20_000
 MOST_UNPACKED = 2 * 1024 * 1024 * 1024
+# Bytes of a header that is looked into.
+MOST_HEADER = 16 * 1024 * 1024
 
 
 def load(office, request, warnings):
@@ -44,7 +46,8 @@ def load(office, request, warnings):
 
     properties = {
         "Hidden": True,
-        "ReadOnly": True,
+        # Commands change nothing in what is only read.
+        "ReadOnly": request.get("trackedChanges", "as_set") == "as_set",
         "FilterName": READS[source],
         "InteractionHandler": Handler(),
         "MacroExecutionMode": 0,  # com.sun.star.document.MacroExecMode.NEVER_EXECUTE
@@ -54,14 +57,18 @@ def load(office, request, warnings):
     look_into_package(Path(request["input"]))
     look_for_repetition(request["input"], source)
     failure = ""
+    # In the current folder: LibreOffice may write nowhere else.
+    copy = Path("without-comments.docx")
     try:
         # Loaded from a stream, under a made-up address: fields and formulas would reveal the file's path.
         # Not "private:stream": LibreOffice would trust its links, follow them, and lose their cached contents.
-        properties["InputStream"] = office.file_access().openFileRead(Path(request["input"]).as_uri())
+        properties["InputStream"] = office.file_access().openFileRead(readable(Path(request["input"]), source, warnings, copy).absolute().as_uri())
         address = f"vnd.filemill:/document{Path(request['input']).suffix}"
         document = office.desktop.loadComponentFromURL(address, "_blank", 0, as_properties(properties))
     except IllegalArgumentException as error:
         document, failure = None, str(error)
+    finally:
+        copy.unlink(missing_ok=True)
     if document is None:
         if passwords_asked(asked) > 0:
             raise Refusal("password_required" if password is None else "wrong_password", "the document asks for a password")
@@ -71,6 +78,32 @@ def load(office, request, warnings):
         dispose(document)
         raise Refusal("corrupt_input", f"named {source}, loaded as {used}")
     return document
+
+
+# A comment's places in a header or footer, where LibreOffice takes them for damage.
+HEADER = re.compile(r"word/(?:header|footer)\d*\.xml")
+COMMENT = re.compile(rb"<\w{1,20}:comment(?:RangeStart|RangeEnd|Reference)\b[^<>]*/>")
+
+
+def readable(path, source, warnings, copy):
+    """Returns the path of the document, or `copy`, where it was written without what LibreOffice does not load."""
+    from zipfile import BadZipFile, ZipFile
+
+    if source != "docx":
+        return path
+    try:
+        with ZipFile(path) as package:
+            found = {part.filename: package.read(part) for part in package.infolist() if HEADER.fullmatch(part.filename) and part.file_size < MOST_HEADER}
+            changed = {name: COMMENT.sub(b"", content) for name, content in found.items() if COMMENT.search(content)}
+            if not changed:
+                return path
+            with ZipFile(copy, "w") as written:
+                for part in package.infolist():
+                    written.writestr(part, changed.get(part.filename) or package.read(part))
+    except (BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError, EOFError, IndexError):
+        return path
+    warnings.append({"code": "lossy", "message": "Comments in headers and footers are left out."})
+    return copy
 
 
 def look_into_package(path):

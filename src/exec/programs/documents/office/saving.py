@@ -1,12 +1,15 @@
 """Stores a loaded document in the format asked for, within bounds."""
 
 import re
+from functools import partial
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from formats import READS, WRITES
 from reading import as_properties
 from refusal import Refusal, bound
+from sheets.marks import save_marks
+from sheets.rows import save_rows
 from wire import say
 
 MAX_PAGES = 2000
@@ -17,8 +20,8 @@ MOST_CELLS = 100_000_000
 
 def save(document, request):
     target, family, folder = request["target"], request["family"], Path(request["output"])
-    filter_name, options = WRITES[family][target], {}
-    if family == "sheet" and target in ("csv", "html", "pdf", "slk", "dif"):
+    filter_name, options = WRITES[family].get(target), {}
+    if family == "sheet" and target in ("csv", "tsv", "rows", "html", "pdf", "slk", "dif"):
         bound_cells(document)
     if target == "png":
         options = {"FilterData": png_options(document)}
@@ -31,8 +34,10 @@ def save(document, request):
         options = {"FilterOptions": ",34,76"}
     elif target == "html" and family == "text":
         options = {"FilterOptions": "EmbedImages"}
-    if target == "csv":
-        save_sheets(document, folder)
+    if target in ("csv", "tsv"):
+        save_sheets(document, folder, target, partial(save_as_text, SEPARATORS[target]), request.get("only"), request.get("marks"))
+    elif target == "rows":
+        save_sheets(document, folder, "rows", save_rows, request.get("only"))
     else:
         store(document, folder / f"result.{target}", {"FilterName": filter_name, **options})
     if request.get("pdfa"):
@@ -48,23 +53,38 @@ def bound_cells(document):
         bound("cells", MOST_CELLS, (last.EndRow + 1) * (last.EndColumn + 1))
 
 
-def save_sheets(document, folder):
-    """Writes one file per sheet, named after the sheet if there are several."""
+def save_sheets(document, folder, extension, save_sheet, only=None, marks=False):
+    """Writes one file per sheet, named after the sheet if there are several.
+    @param only the number of the only sheet that is asked for, from 1 on
+    @param marks whether links and notes of cells are written beside each
+    """
     names = document.Sheets.ElementNames
     bound("sheets", MOST_SHEETS, len(names))
     for number, name in enumerate(names, 1):
-        part = folder / "part"
-        part.mkdir()
-        # Separator, quote, UTF-8, first line, columns, language, quote all text, as shown, not formulas, ..., sheet by number.
-        options = f"44,34,76,1,,0,false,true,false,false,false,{number if len(names) > 1 else 0}"
-        store(document, part / "sheet.csv", {"FilterName": WRITES["sheet"]["csv"], "FilterOptions": options})
-        written = list(part.iterdir())
-        if len(written) != 1:
-            raise Refusal("output_invalid", f"{len(written)} files for one sheet")
-        written[0].rename(folder / ("result.csv" if len(names) == 1 else f"{number:03} {clean(name)}.csv"))
-        part.rmdir()
+        if only not in (None, number):
+            continue
+        path = folder / (f"result.{extension}" if len(names) == 1 or only else f"{number:03} {clean(name)}.{extension}")
+        save_sheet(document, number, len(names), path)
+        if marks:
+            save_marks(document.Sheets.getByIndex(number - 1), path)
         if len(names) > 1:
             say({"progress": number / len(names)})
+
+
+SEPARATORS = {"csv": 44, "tsv": 9}
+
+
+def save_as_text(separator, document, number, count, path):
+    part = path.parent / "part"
+    part.mkdir()
+    # Separator, quote, UTF-8, first line, columns, language, quote all text, as shown, not formulas, ..., sheet by number.
+    options = f"{separator},34,76,1,,0,false,true,false,false,false,{number if count > 1 else 0}"
+    store(document, part / "sheet.csv", {"FilterName": WRITES["sheet"]["csv"], "FilterOptions": options})
+    written = list(part.iterdir())
+    if len(written) != 1:
+        raise Refusal("output_invalid", f"{len(written)} files for one sheet")
+    written[0].rename(path)
+    part.rmdir()
 
 
 def clean(name):
@@ -84,10 +104,18 @@ def pdf_options(document, request):
         options["PageRange"] = ",".join(f"{first}-{last}" for first, last in ranges)
     if request.get("quality"):
         options |= {"UseLosslessCompression": False, "Quality": request["quality"]}
+    if request.get("notes") and request["family"] == "slides":
+        options["ExportNotesPages"] = True
+    if request.get("hiddenSlides"):
+        options["ExportHiddenSlides"] = True
+    if request["family"] == "text":
+        options |= COMMENTS[request.get("comments") or "annotations"]
     if request.get("pdfa"):
         options |= PDFA
     return options
 
+
+COMMENTS = {"annotations": {"ExportNotes": True}, "none": {"ExportNotes": False}}
 
 # PDF/A-2b. LibreOffice gives comments no appearance, which ISO 19005-2 requires (6.3.3); fields of forms are drawn as they are.
 PDFA = {"SelectPdfVersion": 2, "ExportFormFields": False, "ExportNotes": False}

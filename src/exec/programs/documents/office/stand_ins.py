@@ -3,6 +3,8 @@
 Debian's own knows those with the same widths (30-metric-aliases.conf) and the kinds of some others; most it replaces by a sans serif, whatever they are.
 """
 
+import re
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 # "serif", "sans-serif" and "monospace" are fontconfig's, which knows the best that is installed. Names in other scripts are as those editions of Word write them.
@@ -36,4 +38,22 @@ def write_stand_ins(path):
         for family in families.split(", ")
     )
     head = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">\n'
-    path.write_text(f"{head}<fontconfig>\n{rules}<include>/etc/fonts/fonts.conf</include>\n</fontconfig>\n", "utf-8")
+    path.write_text(f"{head}<fontconfig>\n{rules}{without_colours()}<include>/etc/fonts/fonts.conf</include>\n</fontconfig>\n", "utf-8")
+
+
+# LibreOffice 7 writes the colours of this family as nothing at all; the outlines of another one show.
+COLOURED = "Noto Color Emoji"
+OUTLINES = Path("/usr/share/fonts/truetype/ancient-scripts/Symbola_hint.ttf")
+VERSION = Path("/usr/lib/libreoffice/program/versionrc")
+LAST_WITHOUT_COLOURS = 7
+
+
+def without_colours():
+    """Returns a rule that leaves out a font whose letters would be blank, where another one has them."""
+    try:
+        version = re.search(r"^UpdateID=LibreOffice_(\d+)", VERSION.read_text("utf-8"), re.MULTILINE)
+    except OSError:
+        return ""
+    if version is None or int(version[1]) > LAST_WITHOUT_COLOURS or not OUTLINES.exists():
+        return ""
+    return f"<selectfont><rejectfont><pattern><patelt name=\"family\"><string>{COLOURED}</string></patelt></pattern></rejectfont></selectfont>\n"

@@ -22,6 +22,8 @@ const HEADER_BYTES = 12;
 const ENTRY_BYTES = 16;
 /** Size of all tables of a file together, unpacked, bytes: the largest fonts that exist have 70 MiB, collections of them 200. */
 export const MOST_BYTES = 512 << 20;
+/** Fonts have some thirty, and those of a collection may share one list. */
+const MOST_TABLES = 1000;
 /** OpenType 1.9, "Calculating Checksums". */
 const WHOLE_FILE = 0xb1b0afba;
 const ADJUSTMENT_AT = 8;
@@ -39,6 +41,7 @@ export function part(bytes: Buffer, at: number, length: number): Buffer {
 export function readFont(bytes: Buffer, at = 0): Font {
   const header = part(bytes, at, HEADER_BYTES);
   const count = header.readUInt16BE(4);
+  if (count > MOST_TABLES) throw new Damaged(`a font of ${count} tables`);
   const directory = part(bytes, at + HEADER_BYTES, count * ENTRY_BYTES);
   const found = Array.from({ length: count }, (_, index) => {
     const entry = directory.subarray(index * ENTRY_BYTES);

@@ -1,43 +1,82 @@
-/** Bounds on what few bytes of a font can say: codes that ranges stand for, and glyphs that are made of glyphs. FontForge carries all of it out. */
+/** Bounds on what a few bytes of a font can stand for: ranges of codes, and glyphs that are made of glyphs. FontForge expands all of it. */
 import { beyond } from '../../data/values/value.ts';
 import { Damaged, type Font, tableOf } from './font.ts';
 
-/** Codes in all ranges of all encodings: a font for all of Unicode has 1.1 million, and most have less than 200,000. */
+/** Codes in all ranges of all encodings, which may share their bytes, an empty range for one: a font for all of Unicode has 1.1 million, and most have less than 200,000. */
 const MOST_CODES = 2_500_000;
+/**
+ * The sum over glyphs of the square of how many codes each has: FontForge goes through all of them for each. 65,536 codes of one take it three seconds; a
+ * glyph has one or two.
+ */
+const MOST_TWINS = 65_536 ** 2;
+const GLYPHS = 65_536;
 /** Points of all glyphs, those of their parts counted in each: the largest fonts have 6 million. */
 const MOST_POINTS = 10_000_000;
 /** Glyphs within one another: letters with accents have two or three. */
 const MOST_LEVELS = 64;
 
-/** @throws Unfit `input_limit` @throws Damaged for a glyph that is a part of itself */
+/** @throws FileRefused `input_limit` @throws Damaged for a glyph that is a part of itself */
 export function boundWork(font: Font): void {
   boundCodes(tableOf(font, 'cmap') ?? Buffer.alloc(0));
   boundGlyphs(font);
+}
+
+/** Letters of a font of bitmaps: no font file has room for more, and FontForge looks through all for each. */
+const MOST_LETTERS = 65_535;
+const LETTER = Buffer.from('STARTCHAR ');
+
+/** @param bytes a font in BDF @throws FileRefused `input_limit` */
+export function boundLetters(bytes: Buffer): void {
+  let count = 0;
+  for (let at = bytes.indexOf(LETTER); at >= 0; at = bytes.indexOf(LETTER, at + LETTER.length)) count++;
+  if (count > MOST_LETTERS) throw beyond('glyphs', MOST_LETTERS, count);
 }
 
 /** OpenType 1.9, "cmap". */
 function boundCodes(cmap: Buffer): void {
   const count = cmap.length < 4 ? 0 : Math.min(cmap.readUInt16BE(2), Math.floor((cmap.length - 4) / 8));
   let codes = 0;
+  /** By glyph: how many codes more it has than the one before. */
+  const steps = new Float64Array(GLYPHS + 1);
   for (let record = 0; record < count; record++)
-    for (const range of rangesOf(cmap.subarray(cmap.readUInt32BE(8 + 8 * record)))) {
-      codes += Math.max(0, range);
+    for (const { length, glyph, isOne } of rangesOf(cmap.subarray(cmap.readUInt32BE(8 + 8 * record)))) {
+      codes += Math.max(1, length);
       if (codes > MOST_CODES) throw beyond('character codes', MOST_CODES, codes);
+      if (glyph === undefined || length < 1) continue;
+      const [from, to] = [Math.min(glyph, GLYPHS), Math.min(isOne ? glyph + 1 : glyph + length, GLYPHS)];
+      const each = isOne ? length : 1;
+      steps[from] = (steps[from] ?? 0) + each;
+      steps[to] = (steps[to] ?? 0) - each;
     }
+  let [twins, ofGlyph] = [0, 0];
+  for (let glyph = 0; glyph < GLYPHS; glyph++) {
+    ofGlyph += steps[glyph] ?? 0;
+    twins += ofGlyph ** 2;
+  }
+  if (twins > MOST_TWINS) throw beyond('character codes of one glyph', Math.sqrt(MOST_TWINS), Math.round(Math.sqrt(twins)));
 }
 
-/** How many codes each range of an encoding has. */
-function* rangesOf(table: Buffer): Generator<number> {
+interface CodeRange {
+  readonly length: number;
+  /** That its first code has; undefined where there may be no more than 65,536 in all. */
+  readonly glyph?: number;
+  /** All codes have that glyph; else each has the next one. */
+  readonly isOne?: boolean;
+}
+
+/** The ranges of an encoding. */
+function* rangesOf(table: Buffer): Generator<CodeRange> {
   const u16 = (at: number): number => (at + 2 <= table.length ? table.readUInt16BE(at) : 0);
   const u32 = (at: number): number => (at + 4 <= table.length ? table.readUInt32BE(at) : 0);
   const format = u16(0);
-  if (format === 2) for (let first = 0; first < 256; first++) yield u16(6 + 512 + u16(6 + 2 * first) + 2);
+  if (format === 2) for (let first = 0; first < 256; first++) yield { length: u16(6 + 512 + u16(6 + 2 * first) + 2) };
   else if (format === 4) {
     const bytes = u16(6) & ~1;
-    for (let at = 0; at < bytes && 16 + bytes + at < table.length; at += 2) yield u16(14 + at) - u16(16 + bytes + at) + 1;
+    for (let at = 0; at < bytes && 16 + bytes + at < table.length; at += 2) yield { length: u16(14 + at) - u16(16 + bytes + at) + 1 };
   } else if (format === 8 || format === 12 || format === 13) {
     const groups = format === 8 ? 12 + 8192 : 12;
-    for (let group = 0, at = groups + 4; group < u32(groups) && at < table.length; group++, at += 12) yield u32(at + 4) - u32(at) + 1;
+    for (let group = 0, at = groups + 4; group < u32(groups) && at < table.length; group++, at += 12)
+      yield { length: u32(at + 4) - u32(at) + 1, glyph: u32(at + 8), isOne: format === 13 };
   }
 }
 

@@ -1,5 +1,6 @@
 /** Bullets and numbers in front of the items of a list, which may stand far from them. */
-import { boxAround, inRows, type Line, usualSize } from './words.ts';
+import { boxAround } from './boxes.ts';
+import { inRows, type Line, usualSize } from './words.ts';
 
 /** An `o` is a bullet of word processors, and an `e` what OCR takes one for. */
 const MARK = /^(?:[^\p{L}\p{N}]|[eo]|\(?(?:\d{1,3}|[a-zA-Z])[.)])$/u;

@@ -3,12 +3,17 @@ import { withMarks } from './marks.ts';
 import { type PlacedTable, tablesOn } from './tables.ts';
 import { type Line, spaced, usualSize } from './words.ts';
 
+/** What stands in lines: as they are in the text, and where each is. */
+interface LinedPart {
+  readonly lines: string[];
+  readonly places: Line[];
+}
+
 export type PagePart =
-  /** @param lines as they stand in the text */
-  | { readonly kind: 'heading'; readonly level: number; readonly lines: string[] }
-  | { readonly kind: 'paragraph'; readonly lines: string[] }
+  | (LinedPart & { readonly kind: 'heading'; readonly level: number })
+  | (LinedPart & { readonly kind: 'paragraph' })
   /** @param depth 0 for the outermost list */
-  | { readonly kind: 'item'; readonly depth: number; readonly number: number | undefined; readonly lines: string[] }
+  | (LinedPart & { readonly kind: 'item'; readonly depth: number; readonly number: number | undefined })
   | { readonly kind: 'table'; readonly table: PlacedTable };
 
 /** A heading is larger than the text, and no longer than this, words. */
@@ -63,17 +68,22 @@ export function layoutOf(all: readonly Line[]): readonly PagePart[] {
     if (item !== undefined) {
       const outer = last?.kind === 'item' ? lists.filter((place) => place < left - INDENT * height) : [];
       lists = [...outer.slice(0, MOST_LISTS - 1), left];
-      parts.push({ kind: 'item', depth: lists.length - 1, number: item.number, lines: [item.text] });
+      parts.push({ kind: 'item', depth: lists.length - 1, number: item.number, lines: [item.text], places: [line] });
     } else if (level !== undefined) {
-      if (last?.kind === 'heading' && isNear && isSameSize) last.lines.push(text);
-      else parts.push({ kind: 'heading', level, lines: [text] });
-    } else if (last?.kind === 'item' && isNear && !begins && left > (lists.at(-1) ?? 0)) last.lines.push(text);
+      if (last?.kind === 'heading' && isNear && isSameSize) goOn(last, text, line);
+      else parts.push({ kind: 'heading', level, lines: [text], places: [line] });
+    } else if (last?.kind === 'item' && isNear && !begins && left > (lists.at(-1) ?? 0)) goOn(last, text, line);
     else if (last?.kind === 'paragraph' && isSameSize && !begins && (isNear || goesOn(last.lines.at(-1) ?? '', text)))
-      last.lines.push(text);
-    else parts.push({ kind: 'paragraph', lines: [text] });
+      goOn(last, text, line);
+    else parts.push({ kind: 'paragraph', lines: [text], places: [line] });
     before = { line, height };
   }
   return parts;
+}
+
+function goOn(part: LinedPart, text: string, line: Line): void {
+  part.lines.push(text);
+  part.places.push(line);
 }
 
 function pagesOf(lines: readonly Line[]): readonly (readonly Line[])[] {
@@ -87,7 +97,7 @@ function pagesOf(lines: readonly Line[]): readonly (readonly Line[])[] {
 }
 
 const isAbove = (table: PlacedTable, line: Line): boolean =>
-  table.page < line.page || (table.page === line.page && table.bottom <= (line.top + line.bottom) / 2);
+  table.page < line.page || (table.page === line.page && table.box.bottom <= (line.top + line.bottom) / 2);
 
 const isAlike = (one: number, other: number, tolerance = SAME): boolean => Math.max(one, other) < tolerance * Math.min(one, other);
 

@@ -1,12 +1,16 @@
 /** Finds tables by the places of words: rows below one another whose pieces stand in the same columns. */
+
+import { type Box, boxAround, type Word } from './boxes.ts';
 import { isMark } from './marks.ts';
-import { type Box, boxAround, inRows, type Line, spaced, usualSize, type Word } from './words.ts';
+import { inRows, type Line, spaced, usualSize } from './words.ts';
 
 export interface PlacedTable {
   /** The cells of each row. */
   readonly rows: readonly (readonly string[])[];
   readonly page: number;
-  readonly bottom: number;
+  readonly box: Box;
+  /** It was recognised in a picture. */
+  readonly isSeen: boolean;
 }
 
 /** Words of a line without a wide gap between them. */
@@ -27,7 +31,7 @@ export function tablesOn(lines: readonly Line[]): ReadonlyMap<Word, PlacedTable>
   const rows = inRows(lines.flatMap(piecesOf));
   for (let at = 0; at < rows.length; ) {
     const run = runFrom(rows, at);
-    const table = tableOf(run, lines[0]?.page ?? 0);
+    const table = tableOf(run, lines[0]?.page ?? 0, lines[0]?.isSeen ?? false);
     if (table !== undefined) for (const word of run.flat().flatMap(({ words }) => words)) found.set(word, table);
     at += Math.max(1, run.length);
   }
@@ -59,7 +63,7 @@ function runFrom(rows: readonly Row[], start: number): readonly Row[] {
   return rows.slice(start, end);
 }
 
-function tableOf(run: readonly Row[], page: number): PlacedTable | undefined {
+function tableOf(run: readonly Row[], page: number, isSeen: boolean): PlacedTable | undefined {
   const several = run.filter((row) => row.length > 1);
   if (several.length < 2) return undefined;
   const columns = columnsOf(several);
@@ -67,16 +71,12 @@ function tableOf(run: readonly Row[], page: number): PlacedTable | undefined {
   const places = run.map((row) => row.map((piece) => columnOf(columns, piece)));
   const alone = places.filter((row) => new Set(row).size === row.length).length;
   if (alone < run.length || isProse(several.flat(), columns)) return undefined;
-  const rows: string[][] = [];
+  const rows: string[][][] = [];
   for (const [at, row] of run.entries()) {
-    if (row.length > 1 || rows.length === 0) rows.push(columns.map(() => ''));
-    const cells = rows.at(-1) ?? [];
-    for (const [place, { words }] of row.entries()) {
-      const column = places[at]?.[place] ?? 0;
-      cells[column] = `${cells[column] ?? ''} ${spaced(words)}`.trim();
-    }
+    if (row.length > 1 || rows.length === 0) rows.push(columns.map(() => []));
+    for (const [place, { words }] of row.entries()) rows.at(-1)?.[places[at]?.[place] ?? 0]?.push(spaced(words));
   }
-  return { rows, page, bottom: boxAround(run.flat()).bottom };
+  return { rows: rows.map((cells) => cells.map((parts) => parts.join(' ').trim())), page, box: boxAround(run.flat()), isSeen };
 }
 
 /** What the pieces of most rows have in common; a heading over several columns has fewer pieces. */

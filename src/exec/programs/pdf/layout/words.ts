@@ -1,19 +1,7 @@
 /** Words and their places, as Poppler and Tesseract list them: a line for each, of twelve columns (pdftotext(1), "-tsv"; tesseract(1), "tsv"). */
 import { beyond } from '../../data/values/value.ts';
-
-/** From the upper left corner of a page, in the unit of the list. */
-export interface Box {
-  readonly left: number;
-  readonly right: number;
-  readonly top: number;
-  readonly bottom: number;
-}
-
-export interface Word extends Box {
-  readonly text: string;
-  /** Height of its font's letters, from the highest to the lowest. */
-  readonly size: number;
-}
+import { type Box, boxAround, type Word } from './boxes.ts';
+import { putInReadingOrder } from './direction.ts';
 
 export interface Line extends Box {
   readonly page: number;
@@ -22,15 +10,30 @@ export interface Line extends Box {
   readonly words: readonly Word[];
   /** It was recognised in a picture. */
   readonly isSeen: boolean;
+  /** How sure that is, 0 to 1; what is printed is certain. */
+  readonly confidence: number;
 }
 
-const WORD = '5';
+/** A page's number and size, in the unit of the list. */
+export interface PageSize {
+  readonly number: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+const [PAGE, WORD] = ['1', '5'];
 const MOST_LISTED = 5_000_000;
 
-/** In reading order. @throws Unfit */
+/** In reading order. @throws FileRefused */
 export function linesIn(list: string): readonly Line[] {
-  const lines: { readonly key: string; readonly page: number; readonly block: string; readonly isSeen: boolean; readonly words: Word[] }[] =
-    [];
+  const lines: {
+    readonly key: string;
+    readonly page: number;
+    readonly block: string;
+    readonly isSeen: boolean;
+    sure: number;
+    words: Word[];
+  }[] = [];
   let count = 0;
   for (const row of list.split('\n')) {
     const columns = row.split('\t');
@@ -41,29 +44,32 @@ export function linesIn(list: string): readonly Line[] {
     const block = columns.slice(1, 4).join(' ');
     const key = `${block} ${columns[4]}`;
     // Poppler is certain.
-    const isSeen = columns[10]?.trim() !== '100';
-    if (lines.at(-1)?.key !== key) lines.push({ key, page: Number(columns[1]), block, isSeen, words: [] });
+    const sure = Number(columns[10]);
+    const isSeen = sure !== 100;
+    if (lines.at(-1)?.key !== key) lines.push({ key, page: Number(columns[1]), block, isSeen, sure: 0, words: [] });
     // Printed words are as high as their font, and seen ones as their letters.
     const size = isSeen ? height / shareOf(text) : height;
-    lines.at(-1)?.words.push({ text, size, left, top, right: left + width, bottom: top + height });
+    const line = lines.at(-1);
+    line?.words.push({ text, size, left, top, right: left + width, bottom: top + height });
+    if (line !== undefined) line.sure += Number.isFinite(sure) ? sure / 100 : 0;
   }
-  return lines.map(({ page, block, isSeen, words }) => ({ page, block, isSeen, words, ...boxAround(words) }));
+  putInReadingOrder(lines);
+  return lines.map(({ page, block, isSeen, sure, words }) => {
+    const confidence = Math.min(1, Math.max(0, sure / words.length));
+    return { page, block, isSeen, confidence, words, ...boxAround(words) };
+  });
 }
 
-export function boxAround(boxes: readonly Box[]): Box {
-  const box = {
-    left: Number.POSITIVE_INFINITY,
-    right: Number.NEGATIVE_INFINITY,
-    top: Number.POSITIVE_INFINITY,
-    bottom: Number.NEGATIVE_INFINITY,
-  };
-  for (const { left, right, top, bottom } of boxes) {
-    box.left = Math.min(box.left, left);
-    box.right = Math.max(box.right, right);
-    box.top = Math.min(box.top, top);
-    box.bottom = Math.max(box.bottom, bottom);
+/** Each page once, in order. */
+export function pagesIn(list: string): readonly PageSize[] {
+  const pages = new Map<number, PageSize>();
+  for (const row of list.split('\n')) {
+    if (!row.startsWith(`${PAGE}\t`)) continue;
+    const columns = row.split('\t');
+    const [number = 0, width = 0, height = 0] = [columns[1], columns[8], columns[9]].map(Number);
+    pages.set(number, { number, width, height });
   }
-  return box;
+  return [...pages.values()];
 }
 
 /** What stands at one height, from left to right. */

@@ -8,7 +8,7 @@ import type { Content } from './objects.ts';
 export interface Drawn {
   /** How often forms are drawn, on all pages together. */
   readonly forms: number;
-  /** Bytes of content that are carried out for that. */
+  /** Bytes of content that are interpreted for that. */
   readonly bytes: number;
 }
 

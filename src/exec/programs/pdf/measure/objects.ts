@@ -98,11 +98,15 @@ async function contentsOf(answer: string, { pages, holders, dictionaries }: Foun
   const contentValues = pages.map((page) => holders.get(page)?.['/Contents']);
   const lengths = [...dictionaries.values()].map((dictionary) => dictionary['/Length']);
   const known = await resolve(answer, [...resources.flatMap(withXObjects), ...contentValues, ...lengths], withXObjects);
+  /** Pages share their resources. */
+  const listed = new Map<Value | undefined, ReadonlyMap<string, string>>();
   const formsIn = (value: Value | undefined): ReadonlyMap<string, string> => {
     const dictionary = known(value);
     const named = known(isDictionary(dictionary) ? dictionary['/XObject'] : undefined);
-    const rows = isDictionary(named) ? Object.entries(named) : [];
-    return new Map(rows.flatMap(([name, object]) => (isReference(object) ? [[name.slice(1), object] as const] : [])));
+    return listed.getOrInsertComputed(named, () => {
+      const rows = isDictionary(named) ? Object.entries(named) : [];
+      return new Map(rows.flatMap(([name, object]) => (isReference(object) ? [[name.slice(1), object] as const] : [])));
+    });
   };
   const contents = new Map<string, Content>();
   const add = (name: string, forms: ReadonlyMap<string, string>) => {

@@ -1,6 +1,6 @@
 /** Counts the pixels that decoding a stream would produce. JPEG, JPEG 2000 and JBIG2 go by their own headers, whatever the dictionary declares. */
-import { createReadStream } from 'node:fs';
-import { createInflate } from 'node:zlib';
+import { createReadStream, readFileSync, statSync } from 'node:fs';
+import { createInflate, inflateSync } from 'node:zlib';
 import type { Stream } from './objects.ts';
 
 /** How far to look for a size, bytes: real pictures have it earlier. */
@@ -36,8 +36,28 @@ async function headOf(path: string, packed: number): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
+/** Bytes of a stream that is read at once: a file may have a hundred thousand of them, and a pipeline for each takes a millisecond. */
+const SMALL_BYTES = 64 << 10;
+const MOST_AT_ONCE = 1 << 20;
+
+function smallContent(path: string, packed: number): Buffer | undefined {
+  if (packed > 1 || statSync(path).size > SMALL_BYTES) return undefined;
+  const bytes = readFileSync(path);
+  try {
+    return packed === 0 ? bytes : inflateSync(bytes, { maxOutputLength: MOST_AT_ONCE });
+  } catch {
+    // It is damaged, or becomes large.
+    return undefined;
+  }
+}
+
 /** @param packed how many times the stream is deflated; damage ends it early, as for every reader */
 async function* contentOf(path: string, packed: number): AsyncGenerator<Buffer> {
+  const small = smallContent(path, packed);
+  if (small !== undefined) {
+    yield small;
+    return;
+  }
   let content: NodeJS.ReadableStream = createReadStream(path);
   for (let layer = 0; layer < Math.min(packed, 4); layer++) {
     const inflate = createInflate();
@@ -98,22 +118,34 @@ async function inlinePictures(content: AsyncIterable<Buffer>): Promise<readonly 
   const found: number[] = [];
   let rest = '';
   let searched = 0;
+  /** @param most where the last one may begin @returns what of the text is still to be searched */
+  const search = (text: string, most: number): string => {
+    let from = 0;
+    let end = -1;
+    for (let at = text.indexOf('BI'); at >= 0 && at <= most; at = text.indexOf('BI', from)) {
+      // Looked for once, however many begin before it.
+      if (end < at) end = text.indexOf('ID', at);
+      if (end < 0) end = text.length + INLINE_BYTES;
+      from = at + 2;
+      if (end - at >= INLINE_BYTES) continue;
+      found.push(...pixelsIn(text.slice(from, end)));
+      // What begins before the end of a dictionary is a part of it.
+      from = end;
+    }
+    return text.slice(Math.max(from, most + 1));
+  };
   for await (const chunk of content) {
     const text = rest + chunk.toString('latin1');
-    for (let at = text.indexOf('BI'); at >= 0 && at + INLINE_BYTES < text.length; at = text.indexOf('BI', at + 2))
-      found.push(...inlineAt(text, at));
-    rest = text.slice(-INLINE_BYTES);
+    rest = search(text, text.length - INLINE_BYTES - 1);
     searched += chunk.length;
     if (searched > MOST_SEARCHED) break;
   }
-  for (let at = rest.indexOf('BI'); at >= 0; at = rest.indexOf('BI', at + 2)) found.push(...inlineAt(rest, at));
+  search(rest, rest.length);
   return found;
 }
 
-function inlineAt(text: string, at: number): number[] {
-  const end = text.indexOf('ID', at);
-  if (end < 0 || end > at + INLINE_BYTES) return [];
-  const words = text.slice(at + 2, end);
+/** @param words of a dictionary */
+function pixelsIn(words: string): number[] {
   const most = (names: RegExp) => Math.max(0, ...[...words.matchAll(names)].map(([, digits]) => Number(digits)));
   return [most(/\/(?:W|Width|Columns)\s{1,9}(\d{1,10})/g) * most(/\/(?:H|Height|Rows)\s{1,9}(\d{1,10})/g)].filter((pixels) => pixels > 0);
 }

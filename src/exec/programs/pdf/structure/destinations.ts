@@ -29,12 +29,15 @@ export function namePlaces(document: PdfDocument) {
   return { catalog, old, all, tree: document.readOne(isDictionary(all) ? all['/Dests'] : undefined) };
 }
 
-/** Names and values of a name tree, level by level. (ISO 32000-1, 7.9.6) */
+/** Each level of a name tree is one more look at the file: those of a million names have three. */
+const MOST_LEVELS = 32;
+
+/** Names and values of a name tree, level by level; what lies deeper is left out. (ISO 32000-1, 7.9.6) */
 export function pairsOf(document: PdfDocument, tree: Value | undefined): readonly (readonly [name: string, value: Value])[] {
   const pairs: [string, Value][] = [];
   const seen = new Set<Value>();
   let level: readonly (Value | undefined)[] = [tree];
-  while (level.length > 0) {
+  for (let depth = 0; depth < MOST_LEVELS && level.length > 0; depth++) {
     const nodes = level.filter((node): node is Dictionary => isDictionary(node) && !seen.has(node));
     for (const node of nodes) seen.add(node);
     for (const names of document.read(nodes.map((node) => node['/Names'])).map(listOf))

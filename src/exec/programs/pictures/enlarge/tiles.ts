@@ -1,13 +1,21 @@
 /** Runs a model that enlarges on pictures of any size: piece by piece, since its memory grows with the pixels that it is given. */
 import { type Plane, plane } from '../planes/picture.ts';
 
-/** Side of a piece, px. */
-const SIDE = 160;
+/** How a picture is cut, px. */
+export interface Tiling {
+  /** A piece has this side. */
+  readonly side: number;
+  /** What a piece is given of its neighbours on each side. */
+  readonly margin: number;
+  /** The sides of what the model is given are multiples of it. */
+  readonly multiple: number;
+}
+
 /**
  * What a piece is given of its neighbours on each side, px. The model looks further: pixels at a cut differ by 3 of 255 (root mean square) from those of a
  * picture in one piece, without a step that shows. Real-ESRGAN's own programs give 10.
  */
-const MARGIN = 12;
+const ENLARGING: Tiling = { side: 160, margin: 12, multiple: 1 };
 
 /** Planes of red, green and blue, one behind the other; the result has `factor` times the sides. */
 export type Enlarging = (colours: Float32Array, width: number, height: number) => Promise<Float32Array>;
@@ -18,14 +26,17 @@ export async function enlargedInTiles(
   factor: number,
   enlarge: Enlarging,
   progress: (fraction: number) => void,
+  { side, margin, multiple }: Tiling = ENLARGING,
 ): Promise<readonly [Plane, Plane, Plane]> {
   const [{ width, height }] = colours;
   const results = colours.map(() => plane(width * factor, height * factor)) as [Plane, Plane, Plane];
-  const [across, down] = [Math.ceil(width / SIDE), Math.ceil(height / SIDE)];
+  const [across, down] = [Math.ceil(width / side), Math.ceil(height / side)];
   for (let i = 0; i < across * down; i++) {
-    const [left, top] = [(i % across) * SIDE, Math.floor(i / across) * SIDE];
-    const tile = { left, top, right: Math.min(width, left + SIDE), bottom: Math.min(height, top + SIDE) };
-    const given = { left: left - MARGIN, top: top - MARGIN, right: tile.right + MARGIN, bottom: tile.bottom + MARGIN };
+    const [left, top] = [(i % across) * side, Math.floor(i / across) * side];
+    const tile = { left, top, right: Math.min(width, left + side), bottom: Math.min(height, top + side) };
+    const whole = (from: number, to: number) => from + Math.ceil((to - from) / multiple) * multiple;
+    const [first, above] = [left - margin, top - margin];
+    const given = { left: first, top: above, right: whole(first, tile.right + margin), bottom: whole(above, tile.bottom + margin) };
     const large = await enlarge(cut(colours, given), given.right - given.left, given.bottom - given.top);
     paste(results, large, tile, given, factor);
     progress((i + 1) / (across * down));

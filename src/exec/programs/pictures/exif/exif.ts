@@ -1,4 +1,4 @@
-/** What a camera or a person said of a picture: the fields of EXIF that stay true when the picture is stored again. */
+/** The EXIF fields that describe a picture, and stay true when it is stored again. */
 import { fieldsAt, headOf, layout, placeIn, pointer, type ReadAt, type TagField, words } from '../formats/directory.ts';
 
 /** CIPA DC-008, 4.6.3: places of further directories. */
@@ -19,7 +19,7 @@ export interface Exif {
   readonly interoperability: readonly TagField[];
 }
 
-/** @returns undefined where nothing is said */
+/** @returns undefined where there are none */
 export function readExif(read: ReadAt): Exif | undefined {
   const head = headOf(read);
   if (head === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** What stands in a HEIC or AVIF beside its pixels: boxes (ISO/IEC 14496-12), and its items with their properties (ISO/IEC 23008-12). */
+/** Reads the metadata of a HEIC or AVIF: boxes (ISO/IEC 14496-12), and its items with their properties (ISO/IEC 23008-12). */
 import type { ReadAt } from '../formats/directory.ts';
 
 /** Bytes of the box with all that is said of the pictures: large ones have hundreds of tiles. */
@@ -7,6 +7,8 @@ const MOST_META = 4 << 20;
 const MOST_BOXES = 64;
 /** Bytes of an item that is text or EXIF. */
 const MOST_SAID = 4 << 20;
+/** Parts of all items together: usual ones have one, and those of no size take no bytes of the list. */
+const MOST_EXTENTS = 100_000;
 
 interface Box {
   readonly type: string;
@@ -106,6 +108,8 @@ function contentOf(read: ReadAt, meta: Buffer, places: Buffer, wanted: number): 
   const [sizes, more] = [numbers.take(1), numbers.take(1)];
   const [ofOffset, ofLength, ofBase, ofIndex] = [sizes >> 4, sizes & 15, more >> 4, version > 0 ? more & 15 : 0];
   const idBytes = version < 2 ? 2 : 4;
+  const [idat = Buffer.alloc(0)] = boxesOf(meta, 'idat');
+  let seen = 0;
   for (let left = numbers.take(idBytes); left > 0 && !numbers.ended; left--) {
     const id = numbers.take(idBytes);
     const inBox = version > 0 && (numbers.take(2) & 15) === 1;
@@ -114,11 +118,12 @@ function contentOf(read: ReadAt, meta: Buffer, places: Buffer, wanted: number): 
     const parts: Buffer[] = [];
     let room = MOST_SAID;
     for (let extents = numbers.take(2); extents > 0 && !numbers.ended; extents--) {
+      if (++seen > MOST_EXTENTS) return undefined;
       numbers.take(ofIndex);
       const [offset, length] = [base + numbers.take(ofOffset), numbers.take(ofLength)];
       if (id !== wanted || length > room) continue;
       room -= length;
-      parts.push(inBox ? (boxesOf(meta, 'idat')[0] ?? Buffer.alloc(0)).subarray(offset, offset + length) : read(offset, length));
+      parts.push(inBox ? idat.subarray(offset, offset + length) : read(offset, length));
     }
     if (id === wanted) return Buffer.concat(parts);
   }

@@ -1,15 +1,11 @@
-/** What stands out in a picture, as a plane from 0 (background) to 1, by U²-Net (Qin and others, 2020), with edges that follow the picture's. */
+/** What stands out in a picture, as a plane from 0 (background) to 1, by U²-Net or IS-Net (Qin and others, 2020 and 2022), with edges that follow the picture's. */
 import { guided, resample } from '../planes/filters.ts';
 import { clamp, lumaOf, type Picture, type Plane, plane } from '../planes/picture.ts';
 import { loadModel } from './model.ts';
 
-/** Side of the model's input, px. */
-const SIDE = 320;
 /** Mean and deviation of ImageNet, by channel. */
 const MEAN = [0.485, 0.456, 0.406];
 const DEVIATION = [0.229, 0.224, 0.225];
-/** The model's last answer, which takes all others into account. */
-const OUTPUT = '1959';
 /** Below this, nothing is clear enough to be stretched. */
 const FAINT = 0.5;
 /** What the guided filter takes for an edge, of 1. */
@@ -25,36 +21,67 @@ export interface Mask {
   readonly share: number;
 }
 
-/** U²-Net, large or small: both have the same input and outputs. */
+/** What differs between the models. */
 export interface SubjectModel {
   readonly folder: string;
   readonly file: string;
+  /** Side of its input, px. */
+  readonly side: number;
+  /** Name of its last answer, which takes all others into account; unset: its first output. */
+  readonly output?: string;
+  /** What it expects to be subtracted from each channel, and what the rest is divided by; whether the brightest value counts as 1. */
+  readonly mean: readonly number[];
+  readonly deviation: readonly number[];
+  readonly stretches: boolean;
 }
 
-export async function maskOf(picture: Picture, { folder, file }: SubjectModel): Promise<Mask> {
-  const run = await loadModel(folder, file, [OUTPUT]);
-  const [answer = new Float32Array()] = await run(inputOf(picture), [1, 3, SIDE, SIDE]);
+/** U²-Net, large or small: both have the same input and outputs. */
+export const u2net = (folder: string, file: string): SubjectModel => ({
+  folder,
+  file,
+  side: 320,
+  output: '1959',
+  mean: MEAN,
+  deviation: DEVIATION,
+  stretches: true,
+});
+
+export const isnet = (folder: string): SubjectModel => ({
+  folder,
+  file: 'isnet-general-use.onnx',
+  side: 1024,
+  mean: [0.5, 0.5, 0.5],
+  deviation: [1, 1, 1],
+  stretches: false,
+});
+
+export async function maskOf(picture: Picture, model: SubjectModel): Promise<Mask> {
+  const { folder, file, side, output } = model;
+  const run = await loadModel(folder, file, output === undefined ? undefined : [output]);
+  const [answer = new Float32Array()] = await run(inputOf(picture, model), [1, 3, side, side]);
   const rough = stretched(answer);
   const { width, height } = picture;
-  const whole = resample(plane(SIDE, SIDE, rough), width, height);
+  const whole = resample(plane(side, side, rough), width, height);
   // As far as one pixel of the answer reaches in the picture, twice over.
-  const radius = Math.max(2, Math.round((2 * Math.max(width, height)) / SIDE));
+  const radius = Math.max(2, Math.round((2 * Math.max(width, height)) / side));
   const fine = guided(whole, lumaOf(picture), radius, EDGE);
   const data = Float32Array.from(fine.data, (value) => clamp((value - HAZE) / (1 - 2 * HAZE)));
   return { plane: plane(width, height, data), ...sureness(rough) };
 }
 
-function inputOf(picture: Picture): Float32Array {
-  const data = new Float32Array(3 * SIDE * SIDE);
-  const small = picture.colours.map((colour) => resample(colour, SIDE, SIDE).data);
-  const brightest = Math.max(
-    1e-6,
-    small.reduce((most, channel) => channel.reduce((a, b) => Math.max(a, b), most), 0),
-  );
+function inputOf(picture: Picture, { side, mean, deviation, stretches }: SubjectModel): Float32Array {
+  const data = new Float32Array(3 * side * side);
+  const small = picture.colours.map((colour) => resample(colour, side, side).data);
+  const brightest = stretches
+    ? Math.max(
+        1e-6,
+        small.reduce((most, channel) => channel.reduce((a, b) => Math.max(a, b), most), 0),
+      )
+    : 1;
   for (let channel = 0; channel < 3; channel++) {
     const from = small[Math.min(channel, small.length - 1)] as Float32Array;
-    for (let i = 0; i < SIDE * SIDE; i++)
-      data[channel * SIDE * SIDE + i] = ((from[i] as number) / brightest - (MEAN[channel] as number)) / (DEVIATION[channel] as number);
+    for (let i = 0; i < side * side; i++)
+      data[channel * side * side + i] = ((from[i] as number) / brightest - (mean[channel] as number)) / (deviation[channel] as number);
   }
   return data;
 }

@@ -1,21 +1,23 @@
 /** Models of ONNX that take one picture. */
 import { join } from 'node:path';
-import { openSession, Tensor } from '../../inference/session.ts';
+import { openSession } from '../../inference/session.ts';
+import { floatsIn, floatTensor } from '../../inference/tensors.ts';
 
 export type Inference = (input: Float32Array, shape: readonly number[]) => Promise<readonly Float32Array[]>;
 
-/** @param folder of the model @param outputs names of the wanted ones, in order @returns what runs it */
+/** @param folder of the model @param wanted names of outputs, in order; unset: its first @returns what runs it */
 export async function loadModel(
   folder: string,
   file: string,
-  outputs: readonly string[],
+  wanted?: readonly string[],
   freed: readonly Shape[] = [],
 ): Promise<Inference> {
   const session = await openSession(join(folder, file), freed.length === 0 ? undefined : (model) => withFreeSizes(model, freed));
-  const [input = ''] = session.inputNames;
+  const [input] = session.inputs;
+  const outputs = wanted ?? session.outputNames.slice(0, 1);
   return async (data, shape) => {
-    const results = await session.run({ [input]: new Tensor('float32', data, shape) }, outputs);
-    return outputs.map((name) => (results[name] as Tensor).data as Float32Array);
+    const results = await session.run({ [input?.name ?? '']: floatTensor(input?.type, data, shape) }, outputs);
+    return outputs.map((name) => floatsIn(results[name]));
   };
 }
 

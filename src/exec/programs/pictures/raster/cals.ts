@@ -1,6 +1,6 @@
 /** CALS raster, type 1: a header of text around what a fax of group 4 sends. (MIL-PRF-28002C, 3.2.1 and appendix A) */
 
-import { Unfit } from '../../data/values/value.ts';
+import { FileRefused } from '../../data/values/value.ts';
 import { layout, type TagField, words } from '../formats/directory.ts';
 
 const HEADER = 2048;
@@ -35,7 +35,7 @@ interface Header {
   readonly density: number;
 }
 
-/** @throws Unfit */
+/** @throws FileRefused */
 export function calsHeader(bytes: Buffer): Header {
   const fields = new Map<string, string>();
   for (let at = 0; at + RECORD <= Math.min(bytes.length, HEADER); at += RECORD) {
@@ -45,14 +45,14 @@ export function calsHeader(bytes: Buffer): Header {
   }
   const numbers = (name: string) => (fields.get(name) ?? '').split(',').map((each) => Number.parseInt(each, 10) || 0);
   const [type] = numbers('rtype');
-  if (type !== 1) throw new Unfit('unsupported_variant', `CALS raster of type ${String(type)} is not supported, only type 1.`);
+  if (type !== 1) throw new FileRefused('unsupported_variant', `CALS raster of type ${String(type)} is not supported, only type 1.`);
   const [width = 0, height = 0] = numbers('rpelcnt');
-  if (width < 1 || height < 1 || bytes.length <= HEADER) throw new Unfit('corrupt_input');
+  if (width < 1 || height < 1 || bytes.length <= HEADER) throw new FileRefused('corrupt_input');
   const [density = 0] = numbers('rdensty');
   return { width, height, orientation: ORIENTATIONS[numbers('rorient').join()] ?? 1, density };
 }
 
-/** The same picture in a TIFF. @throws Unfit */
+/** The same picture in a TIFF. @throws FileRefused */
 export function tiffOfCals(bytes: Buffer): Buffer {
   const { width, height, orientation, density } = calsHeader(bytes);
   const fax = bytes.subarray(HEADER);

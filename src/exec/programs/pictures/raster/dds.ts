@@ -2,7 +2,7 @@
  * Reads the first surface of a DirectDraw file: blocks (BC1 to BC7), pixels with masks, and numbers of 16 and 32 bits
  * (Microsoft, "Programming Guide for DDS", `DDS_HEADER`, `DDS_HEADER_DXT10`, `DXGI_FORMAT`).
  */
-import { Unfit } from '../../data/values/value.ts';
+import { FileRefused } from '../../data/values/value.ts';
 import type { Raster } from '../formats/png.ts';
 import { type BlockDecoder, bc1, bc2, bc3, bc4, bc5 } from './blocks.ts';
 import { encoded, level, ofHalf } from './light.ts';
@@ -103,11 +103,11 @@ const DXGI: readonly (readonly [formats: readonly number[], layout: Layout])[] =
 /** Flags of `DDS_PIXELFORMAT`. */
 const [ALPHA_PIXELS, ALPHA_ONLY, HAS_FOUR_CC, COLOURS, LUMINANCE] = [0x1, 0x2, 0x4, 0x40, 0x20000];
 
-/** @throws Unfit for what is no such file, or a kind of pixels that is not read here */
+/** @throws FileRefused for what is no such file, or a kind of pixels that is not read here */
 export function surfaceOf(bytes: Buffer): Surface {
-  if (bytes.length < HEADER_BYTES) throw new Unfit('corrupt_input');
+  if (bytes.length < HEADER_BYTES) throw new FileRefused('corrupt_input');
   const [height, width] = [bytes.readUInt32LE(12), bytes.readUInt32LE(16)];
-  if (width === 0 || height === 0) throw new Unfit('corrupt_input');
+  if (width === 0 || height === 0) throw new FileRefused('corrupt_input');
   const flags = bytes.readUInt32LE(80);
   const fourCC = bytes.toString('latin1', 84, 88);
   const size = { width, height, from: HEADER_BYTES };
@@ -129,7 +129,7 @@ export function surfaceOf(bytes: Buffer): Surface {
 
 /** DX10: another header says the format, and what its fourth channel means. */
 function extended(bytes: Buffer, size: Pick<Surface, 'width' | 'height' | 'from'>): Surface {
-  if (bytes.length < HEADER_BYTES + 20) throw new Unfit('corrupt_input');
+  if (bytes.length < HEADER_BYTES + 20) throw new FileRefused('corrupt_input');
   const format = bytes.readUInt32LE(HEADER_BYTES);
   const layout = DXGI.find(([formats]) => formats.includes(format))?.[1];
   if (layout === undefined) throw unread(`DXGI ${format}`);
@@ -137,13 +137,14 @@ function extended(bytes: Buffer, size: Pick<Surface, 'width' | 'height' | 'from'
   return { ...size, from: HEADER_BYTES + 20, layout, alpha: mode === 2 ? 'premultiplied' : mode === 3 ? 'none' : 'straight' };
 }
 
-const unread = (kind: string): Unfit => new Unfit('unsupported_variant', `DDS files with pixels of the kind ${kind} are not converted.`);
+const unread = (kind: string): FileRefused =>
+  new FileRefused('unsupported_variant', `DDS files with pixels of the kind ${kind} are not converted.`);
 
-/** @throws Unfit where pixels are missing */
+/** @throws FileRefused where pixels are missing */
 export function decodeDds(bytes: Buffer): Raster {
   const surface = surfaceOf(bytes);
   const { width, height, from, layout } = surface;
-  if (bytes.length < from + bytesOf(surface)) throw new Unfit('corrupt_input');
+  if (bytes.length < from + bytesOf(surface)) throw new FileRefused('corrupt_input');
   const count = width * height * 4;
   switch (layout.kind) {
     case 'blocks':

@@ -1,5 +1,5 @@
 /** Reads the first picture of a FITS file (FITS Standard 4.0): measurements of any range, of which the lowest becomes black and the highest white. */
-import { Unfit } from '../../data/values/value.ts';
+import { FileRefused } from '../../data/values/value.ts';
 import type { Raster } from '../formats/png.ts';
 import { level } from './light.ts';
 
@@ -19,13 +19,13 @@ interface Picture {
   readonly cards: ReadonlyMap<string, string>;
 }
 
-/** Goes from unit to unit up to one with a picture. @throws Unfit */
+/** Goes from unit to unit up to one with a picture. @throws FileRefused */
 export function pictureIn(bytes: Buffer): Picture {
   for (let at = 0; at + CARD <= bytes.length; ) {
     const cards = new Map<string, string>();
     let line = '';
     for (; line !== 'END'; at += CARD) {
-      if (at + CARD > bytes.length || cards.size > MOST_CARDS) throw new Unfit('corrupt_input');
+      if (at + CARD > bytes.length || cards.size > MOST_CARDS) throw new FileRefused('corrupt_input');
       const card = bytes.toString('latin1', at, at + CARD);
       line = card.slice(0, 8).trimEnd();
       if (card.slice(8, 10) === '= ' && !cards.has(line)) cards.set(line, card.slice(10).split('/', 1)[0]?.trim() ?? '');
@@ -34,24 +34,27 @@ export function pictureIn(bytes: Buffer): Picture {
     const number = (name: string, otherwise = 0): number => Number(cards.get(name) ?? otherwise);
     const bits = number('BITPIX');
     const sides = Array.from({ length: Math.min(999, number('NAXIS')) }, (_, axis) => number(`NAXIS${axis + 1}`));
-    if (!BITS.has(bits) || sides.some((side) => !(side >= 0 && side < 2 ** 31))) throw new Unfit('corrupt_input');
+    if (!BITS.has(bits) || sides.some((side) => !(side >= 0 && side < 2 ** 31))) throw new FileRefused('corrupt_input');
     if (cards.get('ZIMAGE') === 'T')
-      throw new Unfit('unsupported_variant', 'FITS pictures that are compressed in tables are not converted.');
+      throw new FileRefused('unsupported_variant', 'FITS pictures that are compressed in tables are not converted.');
     const [width = 0, height = 0, depth] = sides;
     const isPicture = !cards.has('XTENSION') || cards.get('XTENSION')?.startsWith("'IMAGE");
     if (isPicture && width > 0 && height > 0) return { width, height, planes: depth === 3 ? 3 : 1, from, bits, cards };
     const samples = sides.length === 0 ? 0 : sides.reduce((product, side) => product * side, 1) + number('PCOUNT');
-    at = from + Math.ceil((samples * number('GCOUNT', 1) * Math.abs(bits)) / 8 / BLOCK) * BLOCK;
+    const size = samples * number('GCOUNT', 1) * Math.abs(bits);
+    // A unit of a negative size would be read again and again.
+    if (!(size >= 0)) throw new FileRefused('corrupt_input');
+    at = from + Math.ceil(size / 8 / BLOCK) * BLOCK;
   }
-  throw new Unfit('unsupported_variant', 'This FITS file has no picture.');
+  throw new FileRefused('unsupported_variant', 'This FITS file has no picture.');
 }
 
-/** @throws Unfit where pixels are missing */
+/** @throws FileRefused where pixels are missing */
 export function decodeFits(bytes: Buffer): Raster {
   const { width, height, planes, from, bits, cards } = pictureIn(bytes);
   const size = Math.abs(bits) / 8;
   const count = width * height;
-  if (bytes.length < from + count * planes * size) throw new Unfit('corrupt_input');
+  if (bytes.length < from + count * planes * size) throw new FileRefused('corrupt_input');
   const number = (name: string): number | undefined => {
     const value = Number(cards.get(name)?.replace('D', 'E'));
     return cards.has(name) && Number.isFinite(value) ? value : undefined;

@@ -2,7 +2,7 @@
  * Reads JPEG-LS (ITU-T T.87) by CharLS, which `@cornerstonejs/codec-charls` has compiled to WebAssembly: a damaged file reaches no memory but
  * that of the decoder.
  */
-import { Unfit } from '../../data/values/value.ts';
+import { FileRefused } from '../../data/values/value.ts';
 import type { Raster } from '../formats/png.ts';
 
 /** Markers (ITU-T T.87, table C.1; ITU-T T.81, table B.1). */
@@ -25,7 +25,7 @@ interface Decoder {
   getDecodedBuffer(): Uint8ClampedArray;
 }
 
-/** @throws Unfit for what is no JPEG-LS, or one that is not read here */
+/** @throws FileRefused for what is no JPEG-LS, or one that is not read here */
 export function frameOf(bytes: Buffer): Pick<Raster, 'width' | 'height'> {
   for (let at = 2; at + 4 <= bytes.length; ) {
     const marker = bytes[at + 1] as number;
@@ -39,21 +39,22 @@ export function frameOf(bytes: Buffer): Pick<Raster, 'width' | 'height'> {
     if (marker === FRAME) return readFrame(bytes.subarray(at + 4, at + 2 + length));
     at += 2 + Math.max(2, length);
   }
-  throw new Unfit('corrupt_input');
+  throw new FileRefused('corrupt_input');
 }
 
 function readFrame(content: Buffer): Pick<Raster, 'width' | 'height'> {
   const count = content[5] ?? 0;
-  if (count === 0 || content.length < 6 + 3 * count) throw new Unfit('corrupt_input');
+  if (count === 0 || content.length < 6 + 3 * count) throw new FileRefused('corrupt_input');
   const [height, width] = [content.readUInt16BE(1), content.readUInt16BE(3)];
-  if (height === 0 || width === 0) throw new Unfit('unsupported_variant', 'The size of this JPEG-LS picture does not stand in its header.');
-  if (count > 4) throw new Unfit('unsupported_variant', 'JPEG-LS pictures of more than four components are not converted.');
+  if (height === 0 || width === 0)
+    throw new FileRefused('unsupported_variant', 'The size of this JPEG-LS picture does not stand in its header.');
+  if (count > 4) throw new FileRefused('unsupported_variant', 'JPEG-LS pictures of more than four components are not converted.');
   if (Array.from({ length: count }, (_, place) => content[7 + 3 * place]).some((sampling) => sampling !== 0x11))
-    throw new Unfit('unsupported_variant', 'JPEG-LS pictures whose components differ in size are not converted.');
+    throw new FileRefused('unsupported_variant', 'JPEG-LS pictures whose components differ in size are not converted.');
   return { width, height };
 }
 
-/** @throws Unfit */
+/** @throws FileRefused */
 export async function decodeJpegLs(bytes: Buffer): Promise<Raster> {
   const { width, height } = frameOf(bytes);
   // @ts-expect-error it has no types. Only this format waits for it.
@@ -66,8 +67,8 @@ export async function decodeJpegLs(bytes: Buffer): Promise<Raster> {
   } catch (error) {
     const isUnsupported = typeof error === 'number' && charls.getExceptionMessage(error).includes('not supported');
     throw isUnsupported
-      ? new Unfit('unsupported_variant', 'This JPEG-LS picture is of a kind that is not converted.')
-      : new Unfit('corrupt_input');
+      ? new FileRefused('unsupported_variant', 'This JPEG-LS picture is of a kind that is not converted.')
+      : new FileRefused('corrupt_input');
   }
   const { bitsPerSample, componentCount } = decoder.getFrameInfo();
   // The decoder gives its memory as an array that clamps what is written to it.

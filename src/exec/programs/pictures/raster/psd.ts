@@ -2,7 +2,7 @@
  * Reads the picture that all layers of a Photoshop file make together (Adobe Photoshop File Formats Specification, "Photoshop File Format"), where
  * its colours have a palette or are floats.
  */
-import { Unfit } from '../../data/values/value.ts';
+import { FileRefused } from '../../data/values/value.ts';
 import type { Raster } from '../formats/png.ts';
 import { encoded } from './light.ts';
 
@@ -23,12 +23,12 @@ export interface PhotoshopHead {
   readonly isLarge: boolean;
 }
 
-/** @throws Unfit */
+/** @throws FileRefused */
 export function photoshopHead(bytes: Buffer): PhotoshopHead {
   const version = bytes.length < 26 || bytes.toString('latin1', 0, 4) !== '8BPS' ? 0 : bytes.readUInt16BE(4);
-  if (version !== 1 && version !== 2) throw new Unfit('corrupt_input');
+  if (version !== 1 && version !== 2) throw new FileRefused('corrupt_input');
   const [channels, height, width] = [bytes.readUInt16BE(12), bytes.readUInt32BE(14), bytes.readUInt32BE(18)];
-  if (channels < 1 || channels > 56 || width < 1 || height < 1) throw new Unfit('corrupt_input');
+  if (channels < 1 || channels > 56 || width < 1 || height < 1) throw new FileRefused('corrupt_input');
   return { width, height, channels, depth: bytes.readUInt16BE(22), mode: bytes.readUInt16BE(24), isLarge: version === 2 };
 }
 
@@ -44,7 +44,7 @@ export function photoshopFacts(bytes: Buffer): object {
   };
 }
 
-/** @throws Unfit */
+/** @throws FileRefused */
 export function decodePhotoshop(bytes: Buffer): Raster {
   const head = photoshopHead(bytes);
   const { width, height, channels, depth, mode } = head;
@@ -52,7 +52,7 @@ export function decodePhotoshop(bytes: Buffer): Raster {
   const planes = planesOf(bytes, head, from);
   const count = width * height;
   if (mode === INDEXED && depth === 8) {
-    if (palette.length < 3 * COLOURS) throw new Unfit('corrupt_input');
+    if (palette.length < 3 * COLOURS) throw new FileRefused('corrupt_input');
     const transparent = resources.get(TRANSPARENT)?.readUInt16BE(0);
     const samples = new Uint8Array(count * 4);
     const indices = planes(0);
@@ -64,7 +64,7 @@ export function decodePhotoshop(bytes: Buffer): Raster {
     return { width, height, channels: 4, samples };
   }
   const colours = mode === RGB ? 3 : 1;
-  if (depth !== 32 || (mode !== RGB && mode !== GREY) || channels < colours) throw new Unfit('corrupt_input');
+  if (depth !== 32 || (mode !== RGB && mode !== GREY) || channels < colours) throw new FileRefused('corrupt_input');
   const samples = new Uint16Array(count * colours);
   for (let channel = 0; channel < colours; channel++) {
     const plane = planes(channel);
@@ -82,14 +82,14 @@ interface Sections {
   readonly from: number;
 }
 
-/** @throws Unfit */
+/** @throws FileRefused */
 function sectionsOf(bytes: Buffer, { isLarge }: PhotoshopHead): Sections {
   let at = 26;
   const next = (size: 4 | 8): Buffer => {
-    if (at + size > bytes.length) throw new Unfit('corrupt_input');
+    if (at + size > bytes.length) throw new FileRefused('corrupt_input');
     const length = size === 4 ? bytes.readUInt32BE(at) : Number(bytes.readBigUInt64BE(at));
     const content = bytes.subarray(at + size, at + size + length);
-    if (content.length < length) throw new Unfit('corrupt_input');
+    if (content.length < length) throw new FileRefused('corrupt_input');
     at += size + length;
     return content;
   };
@@ -114,21 +114,21 @@ function resourcesIn(bytes: Buffer): ReadonlyMap<number, Buffer> {
   return found;
 }
 
-/** One channel after the other, each whole. @throws Unfit */
+/** One channel after the other, each whole. @throws FileRefused */
 function planesOf(bytes: Buffer, { width, height, channels, depth, isLarge }: PhotoshopHead, from: number): (channel: number) => Buffer {
   const row = Math.ceil((width * depth) / 8);
   const begin = from + 2;
-  if (begin > bytes.length) throw new Unfit('corrupt_input');
+  if (begin > bytes.length) throw new FileRefused('corrupt_input');
   const packing = bytes.readUInt16BE(from);
   if (packing === 0)
     return (channel) => {
       const plane = bytes.subarray(begin + channel * row * height, begin + (channel + 1) * row * height);
-      if (plane.length < row * height) throw new Unfit('corrupt_input');
+      if (plane.length < row * height) throw new FileRefused('corrupt_input');
       return plane;
     };
-  if (packing !== 1) throw new Unfit('unsupported_variant', 'This Photoshop file is compressed in a way that is not converted.');
+  if (packing !== 1) throw new FileRefused('unsupported_variant', 'This Photoshop file is compressed in a way that is not converted.');
   const size = isLarge ? 4 : 2;
-  if (begin + channels * height * size > bytes.length) throw new Unfit('corrupt_input');
+  if (begin + channels * height * size > bytes.length) throw new FileRefused('corrupt_input');
   const lengthAt = (line: number): number => (isLarge ? bytes.readUInt32BE(begin + line * 4) : bytes.readUInt16BE(begin + line * 2));
   return (channel) => {
     let at = begin + channels * height * size;
@@ -143,7 +143,7 @@ function planesOf(bytes: Buffer, { width, height, channels, depth, isLarge }: Ph
   };
 }
 
-/** PackBits (TIFF 6.0, section 9). @throws Unfit where it does not fill the row */
+/** PackBits (TIFF 6.0, section 9). @throws FileRefused where it does not fill the row */
 function unpack(packed: Buffer, row: Buffer): void {
   let to = 0;
   for (let at = 0; at < packed.length && to < row.length; ) {
@@ -157,5 +157,5 @@ function unpack(packed: Buffer, row: Buffer): void {
     }
     to += count;
   }
-  if (to < row.length) throw new Unfit('corrupt_input');
+  if (to < row.length) throw new FileRefused('corrupt_input');
 }

@@ -1,6 +1,6 @@
 /** Reads GIMP's own files, from version 0 to those of GIMP 3: visible layers, laid on one another (GIMP, devel-docs/xcf.txt). */
 import { inflateSync } from 'node:zlib';
-import { beyond, Unfit } from '../../data/values/value.ts';
+import { beyond, FileRefused } from '../../data/values/value.ts';
 import { lossy } from '../../process/answer.ts';
 import type { Raster } from '../formats/png.ts';
 import { encoded, level, light, ofHalf } from './light.ts';
@@ -11,6 +11,10 @@ const [END, COLOURS, OPACITY, MODE, VISIBLE, APPLY_MASK, OFFSETS, COMPRESSION, P
 ];
 const TILE = 64;
 const MOST_LAYERS = 1000;
+/** A layer has some thirty. Those of all layers and masks count together, which may share them. */
+const MOST_PROPERTIES = 1_000_000;
+/** Bytes of a layer's place among groups, four for each level. */
+const MOST_PATH = 4 * 64;
 /** The sum over all layers. */
 const MOST_PIXELS = 400_000_000;
 const BLENDED = 'Some layers change those below them in ways that are not converted: they cover them instead.';
@@ -36,16 +40,16 @@ const KINDS: readonly (Kind | undefined)[] = [undefined, 'u8', 'u16', 'u32', und
 const KINDS_5: readonly (Kind | undefined)[] = [undefined, 'u8', 'u16', 'u32', 'f16', 'f32'];
 const KINDS_4: readonly Kind[] = ['u8', 'u16', 'u32', 'f16', 'f32'];
 
-/** @throws Unfit */
+/** @throws FileRefused */
 export function canvasOf(bytes: Buffer): Head {
   const version = bytes.toString('latin1', 9, 13) === 'file' ? 0 : Number(bytes.toString('latin1', 10, 13));
-  if (bytes.length < 40 || !Number.isInteger(version)) throw new Unfit('corrupt_input');
+  if (bytes.length < 40 || !Number.isInteger(version)) throw new FileRefused('corrupt_input');
   const [width, height] = [bytes.readUInt32BE(14), bytes.readUInt32BE(18)];
-  if (width === 0 || height === 0) throw new Unfit('corrupt_input');
+  if (width === 0 || height === 0) throw new FileRefused('corrupt_input');
   if (version < 4) return { version, width, height, kind: 'u8', linear: false, at: 26 };
   const precision = bytes.readUInt32BE(26);
   const kind = version === 4 ? KINDS_4[precision] : (version < 7 ? KINDS_5 : KINDS)[Math.floor(precision / 100)];
-  if (kind === undefined) throw new Unfit('unsupported_variant', `XCF files of the precision ${precision} are not converted.`);
+  if (kind === undefined) throw new FileRefused('unsupported_variant', `XCF files of the precision ${precision} are not converted.`);
   return { version, width, height, kind, linear: version === 4 ? precision > 1 : precision % 100 === 0, at: 30 };
 }
 
@@ -80,7 +84,7 @@ const NORMAL: ReadonlySet<number> = new Set([0, 28]);
 /** Modes that work on linear light. */
 const isLinear = (mode: number): boolean => mode >= 28;
 
-/** @throws Unfit */
+/** @throws FileRefused */
 export function decodeXcf(bytes: Buffer): Raster {
   const head = canvasOf(bytes);
   const reader = new Reader(bytes, head);
@@ -99,6 +103,7 @@ export function decodeXcf(bytes: Buffer): Raster {
 class Reader {
   profile: Buffer | undefined;
   private compression = 0;
+  private propertiesRead = 0;
   private palette: Buffer = Buffer.alloc(0);
   private readonly bytes: Buffer;
   private readonly head: Head;
@@ -118,10 +123,11 @@ class Reader {
     const found: Layer[] = [];
     const hidden: string[] = [];
     const opacities = new Map<string, number>();
-    for (; ; at += this.wide) {
+    // Hidden ones count: several may lie in one place of the file.
+    for (let count = 0; ; at += this.wide, count++) {
       const place = this.pointer(at);
       if (place === 0) return found;
-      if (found.length + opacities.size > MOST_LAYERS) throw beyond('layers', MOST_LAYERS);
+      if (count > MOST_LAYERS) throw beyond('layers', MOST_LAYERS);
       const [width, height, kind] = [0, 4, 8].map((by) => this.bytes.readUInt32BE(place + by)) as [number, number, number];
       let [opacity, mode, visible, masked, left, top, group, path] = [1, 0, true, true, 0, 0, false, ''];
       const end = this.properties(place + 16 + this.bytes.readUInt32BE(place + 12), (type, content) => {
@@ -132,7 +138,7 @@ class Reader {
         else if (type === APPLY_MASK) masked = content.readUInt32BE(0) !== 0;
         else if (type === OFFSETS) [left, top] = [content.readInt32BE(0), content.readInt32BE(4)];
         else if (type === GROUP) group = true;
-        else if (type === PATH) path = content.toString('hex');
+        else if (type === PATH) path = pathOf(content);
       });
       const parents = [...opacities].filter(([of]) => path.length > of.length && path.startsWith(of));
       if (parents.some(([of]) => hidden.includes(of))) visible = false;
@@ -155,7 +161,7 @@ class Reader {
   draw({ width, height, left, top, opacity, mode, kind, tiles, mask }: Layer, canvas: Uint16Array): void {
     const { head } = this;
     const channels = [3, 4, 1, 2, 1, 2][kind];
-    if (channels === undefined) throw new Unfit('corrupt_input');
+    if (channels === undefined) throw new FileRefused('corrupt_input');
     const [wide, indexed] = [BYTES[head.kind], kind > 3];
     const opaque = channels % 2 === 1;
     const blend = NORMAL.has(mode) ? undefined : BLENDS[OF_TODAY[mode] ?? mode];
@@ -230,7 +236,7 @@ class Reader {
         const same = told < 128;
         let length = same ? told + 1 : 256 - told;
         if (told === 127 || told === 128) length = next() * 256 + next();
-        if (length === 0 || pixel + length > pixels) throw new Unfit('corrupt_input');
+        if (length === 0 || pixel + length > pixels) throw new FileRefused('corrupt_input');
         const value = same ? next() : 0;
         for (; length > 0; length--) result[pixel++ * size + byte] = same ? value : next();
       }
@@ -246,10 +252,10 @@ class Reader {
     return this.head.version < 11 ? 4 : 8;
   }
 
-  /** @throws Unfit where it lies outside the file */
+  /** @throws FileRefused where it lies outside the file */
   private pointer(at: number): number {
     const place = this.wide === 4 ? this.bytes.readUInt32BE(at) : Number(this.bytes.readBigUInt64BE(at));
-    if (place >= this.bytes.length) throw new Unfit('corrupt_input');
+    if (place >= this.bytes.length) throw new FileRefused('corrupt_input');
     return place;
   }
 
@@ -259,6 +265,7 @@ class Reader {
       const [type, length] = [this.bytes.readUInt32BE(at), this.bytes.readUInt32BE(at + 4)];
       at += 8;
       if (type === END) return at;
+      if (++this.propertiesRead > MOST_PROPERTIES) throw beyond('properties of layers', MOST_PROPERTIES);
       // Old versions tell a wrong length of the palette.
       const size = type === COLOURS ? 4 + 3 * this.bytes.readUInt32BE(at) : length;
       each(type, this.bytes.subarray(at, at + size));
@@ -267,8 +274,14 @@ class Reader {
   }
 }
 
+/** @throws FileRefused */
+function pathOf(content: Buffer): string {
+  if (content.length > MOST_PATH) throw beyond('groups within one another', MOST_PATH / 4, Math.floor(content.length / 4));
+  return content.toString('hex');
+}
+
 const whole = (bytes: Buffer, length: number): Buffer => {
-  if (bytes.length < length) throw new Unfit('corrupt_input');
+  if (bytes.length < length) throw new FileRefused('corrupt_input');
   return bytes;
 };
 

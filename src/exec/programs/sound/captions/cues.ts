@@ -1,5 +1,5 @@
 /** Cues, and the SubRip text of them. */
-import { beyond, Unfit } from '../../data/values/value.ts';
+import { beyond, FileRefused } from '../../data/values/value.ts';
 
 export interface Cue {
   /** Seconds. */
@@ -16,7 +16,7 @@ const MOST_TEXT = 16 << 20;
 /** Length of a cue that nothing ends, seconds. */
 const LAST_SECONDS = 5;
 
-/** In the order of their times; those at the same time are lines of one. A cue without an end lasts until the next one. @throws Unfit */
+/** In the order of their times; those at the same time are lines of one. A cue without an end lasts until the next one. @throws FileRefused */
 export function subRip(cues: readonly Cue[]): string {
   if (cues.length > MOST_CUES) throw beyond('cues', MOST_CUES, cues.length);
   const size = cues.reduce((sum, { text }) => sum + text.length, 0);
@@ -31,7 +31,7 @@ export function subRip(cues: readonly Cue[]): string {
   }
   const shown = joined.map((cue, at) => ({ ...cue, to: cue.to ?? joined[at + 1]?.from ?? cue.from + LAST_SECONDS }));
   const said = shown.filter(({ from, to, text }) => text !== '' && to > from);
-  if (said.length === 0) throw new Unfit('corrupt_input', 'There is no subtitle in the file.');
+  if (said.length === 0) throw new FileRefused('corrupt_input', 'There is no subtitle in the file.');
   return said.map(({ from, to, text }, at) => `${at + 1}\n${clock(from)} --> ${clock(to)}\n${text}\n\n`).join('');
 }
 

@@ -1,6 +1,6 @@
 /** Subtitles in XML (TTML2, also DFXP and EBU-TT-D): times and words, without styles and places. */
 
-import { Unfit } from '../../data/values/value.ts';
+import { FileRefused } from '../../data/values/value.ts';
 import { elementsIn, type XmlElement } from '../../data/values/xml.ts';
 import type { Cue } from './cues.ts';
 
@@ -16,10 +16,10 @@ interface Interval {
   readonly to: number | undefined;
 }
 
-/** @throws Unfit */
+/** @throws FileRefused */
 export function timedTextIn(text: string): readonly Cue[] {
   const root = elementsIn(text).find(({ name }) => name === 'tt');
-  if (root === undefined) throw new Unfit('corrupt_input', 'The file has no element tt.');
+  if (root === undefined) throw new FileRefused('corrupt_input', 'The file has no element tt.');
   const rates = ratesOf(root);
   const cues: Cue[] = [];
   const walk = (element: XmlElement, outer: Interval, cue: Map<string, Cue> | undefined): Interval => {
@@ -37,7 +37,7 @@ export function timedTextIn(text: string): readonly Cue[] {
         if (isSequence && to !== undefined) inner = { ...own, from: to };
       }
     }
-    if (isCue) cues.push(...(words?.values() ?? []));
+    if (isCue) for (const each of words?.values() ?? []) cues.push(each);
     return own;
   };
   walk(root, { from: 0, to: undefined }, undefined);

@@ -46,11 +46,11 @@ const spread = (from: number, to: number, count: number): Float64Array =>
   Float64Array.from({ length: count }, (_, i) => from + ((to - from) * i) / (count - 1));
 
 /** Computes the features of a sound, frame after frame. */
-export class Listener {
+export class FeatureExtractor {
   readonly #loudness = spread(-60, -90, LOUDNESSES);
   readonly #sizes = spread(0.001, 0.0001, LOW_BINS);
 
-  hear({ real, imaginary }: Spectrum): Features {
+  extract({ real, imaginary }: Spectrum): Features {
     const power = new Float64Array(LOUDNESSES);
     for (let k = 0; k < BINS; k++) {
       const band = bandOfBin[k] as number;

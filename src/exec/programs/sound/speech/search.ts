@@ -24,7 +24,7 @@ export interface Transcript {
 /** What is known before the text is written. */
 export interface Start {
   /** What the encoder made of the sound. */
-  readonly heard: Awaited<ReturnType<Whisper['hear']>>;
+  readonly heard: Awaited<ReturnType<Whisper['encode']>>;
   readonly past: Parameters<Whisper['branch']>[0];
   /** How likely each language is, 0 to 1, by its token. */
   readonly languages: ReadonlyMap<number, number>;
@@ -38,10 +38,10 @@ interface Text {
   readonly likely: number;
 }
 
-/** @param samples as `Whisper.hear` takes them */
+/** @param samples as `Whisper.encode` takes them */
 export async function begin(whisper: Whisper, vocabulary: Vocabulary, samples: Float32Array): Promise<Start> {
-  const heard = await whisper.hear(samples);
-  const { past, logits } = await whisper.write(heard, [[vocabulary.start]]);
+  const heard = await whisper.encode(samples);
+  const { past, logits } = await whisper.decode(heard, [[vocabulary.start]]);
   const shares = logShares(logits[0] as Float32Array);
   const languages = [...vocabulary.languages.values()].map((token) => [token, Math.exp(shares[token] as number)] as const);
   const sum = languages.reduce((all, [, share]) => all + share, 0);
@@ -54,7 +54,13 @@ export async function begin(whisper: Whisper, vocabulary: Vocabulary, samples: F
 }
 
 /** @param beam texts that are tried side by side; a text that repeats itself is written once more, without that */
-export async function search(whisper: Whisper, vocabulary: Vocabulary, start: Start, language: number, beam: number): Promise<Transcript> {
+export async function beamSearch(
+  whisper: Whisper,
+  vocabulary: Vocabulary,
+  start: Start,
+  language: number,
+  beam: number,
+): Promise<Transcript> {
   const found = await written(whisper, vocabulary, start, language, beam, false);
   const text = Buffer.from(vocabulary.textOf(found.tokens.filter((token) => token < vocabulary.end)));
   const repeats = text.length > 0 && text.length / deflateSync(text).length > REPEATS;
@@ -69,7 +75,7 @@ async function written(
   beam: number,
   once: boolean,
 ): Promise<Transcript> {
-  let { past, logits } = await whisper.write(heard, [[language, vocabulary.transcribe]], begun);
+  let { past, logits } = await whisper.decode(heard, [[language, vocabulary.transcribe]], begun);
   let texts: readonly Text[] = [{ tokens: [], likely: 0 }];
   const done: Text[] = [];
   for (let length = 0; length < LONGEST; length++) {
@@ -92,7 +98,7 @@ async function written(
       past,
       kept.map(({ row }) => row),
     );
-    ({ past, logits } = await whisper.write(
+    ({ past, logits } = await whisper.decode(
       heard,
       kept.map(({ token }) => [token]),
       past,

@@ -1,6 +1,7 @@
 /** The pieces of text that Whisper writes, and those that mean something else: a language, a time, the end. */
 import { readFileSync } from 'node:fs';
 
+const CANTONESE = '<|yue|>';
 /** Seconds from one time to the next. */
 export const TICK = 0.02;
 
@@ -28,9 +29,10 @@ interface Config {
   readonly suppress_ids_begin: readonly number[];
 }
 
-/** @param folder of the model */
-export function readVocabulary(folder: string): Vocabulary {
-  const pieces = JSON.parse(readFileSync(`${folder}/vocabulary.json`, 'utf8')) as string[];
+/** @param folder of the model @param cantonese whether the model has that language too, behind all others (large v3): the list of the others has 99 */
+export function readVocabulary(folder: string, { cantonese = false } = {}): Vocabulary {
+  const listed = JSON.parse(readFileSync(`${folder}/vocabulary.json`, 'utf8')) as string[];
+  const pieces = cantonese && !listed.includes(CANTONESE) ? listed.toSpliced(listed.indexOf('<|translate|>'), 0, CANTONESE) : listed;
   const config = JSON.parse(readFileSync(`${folder}/config.json`, 'utf8')) as Config;
   const idOf = (piece: string): number => {
     const id = pieces.indexOf(piece);

@@ -1,4 +1,4 @@
-/** Whisper as two graphs: what is heard in 30 s of sound, and how likely each piece of text is after those before it. */
+/** Whisper as two graphs: the encoder of 30 s of sound, and the decoder, which tells how likely each piece of text is after those before it. */
 import { openSession, Tensor } from '../../inference/session.ts';
 
 /** Hz. */
@@ -7,7 +7,7 @@ export const RATE = 16_000;
 export const SECONDS = 30;
 /** Samples before the first and behind the last of the 30 s, which the first and last spectrum reach. */
 const [BEFORE, BEHIND] = [200, 40];
-/** Samples that `hear` is given. */
+/** Samples that `encode` is given. */
 export const HEARD = BEFORE + SECONDS * RATE + BEHIND;
 export const HEARD_BEFORE = BEFORE;
 
@@ -25,9 +25,9 @@ export interface Continued {
 
 export interface Whisper {
   /** @param samples of `HEARD`, from -1 to 1 */
-  hear(samples: Float32Array): Promise<Heard>;
+  encode(samples: Float32Array): Promise<Heard>;
   /** @param tokens for each text, all of one length @param past of the same texts; unset where they begin */
-  write(heard: Heard, tokens: readonly (readonly number[])[], past?: Past): Promise<Continued>;
+  decode(heard: Heard, tokens: readonly (readonly number[])[], past?: Past): Promise<Continued>;
   /** Texts that go on from others. @param parents a row of `past` for each new text */
   branch(past: Past, parents: readonly number[]): Past;
 }
@@ -39,8 +39,8 @@ export async function openWhisper(folder: string): Promise<Whisper> {
   const layers = encoder.outputNames.length / 2;
   const names = Array.from({ length: layers }, (_, layer) => [`k${layer}`, `v${layer}`]).flat();
   return {
-    hear: async (samples) => (await encoder.run({ audio: new Tensor('float32', samples, [1, 1, HEARD]) })) as Heard,
-    write: async (heard, tokens, past) => {
+    encode: async (samples) => (await encoder.run({ audio: new Tensor('float32', samples, [1, 1, HEARD]) })) as Heard,
+    decode: async (heard, tokens, past) => {
       const [texts, length] = [tokens.length, tokens[0]?.length ?? 0];
       const ids = BigInt64Array.from(tokens.flat(), BigInt);
       const nothing = (name: string) => {

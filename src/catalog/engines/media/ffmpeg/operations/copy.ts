@@ -29,7 +29,7 @@ export function planSoundCopied(task: Task): Plan {
     return container.counts ? plan : { ...plan, warnings: [...(plan.warnings ?? []), encodedAnew('sound')] };
   }
   const time = timeline(task);
-  const cover = container.cover ? covers.slice(0, 1) : [];
+  const cover = container.cover === 'stream' ? covers.slice(0, 1) : [];
   return {
     warnings: [...time.warnings, ...dropped(audio.length - 1 + covers.length - cover.length)],
     steps: [

@@ -4,6 +4,7 @@ import { conversionFailed, inputLimit } from '../../../../../errors.ts';
 import { MAX_SECONDS } from '../../../../bounds.ts';
 import type { Plan, ProcessStep } from '../../../../engine.ts';
 import type { ToolSource } from '../../../../tool.ts';
+import { asFilm, decoded, decoderArguments, isToneMapped, onWhite } from '../colours.ts';
 import { command, dropped, THREADS } from '../command.ts';
 import { VIDEO_ENCODERS } from '../encoders.ts';
 import { type MediaFacts, mediaOf, shownSize } from '../streams.ts';
@@ -73,7 +74,11 @@ function shaped({ path, format, facts }: ToolSource, { width, height, fps, silen
   const seconds = duration === undefined ? undefined : Math.max(1, Math.round(duration * fps)) / fps;
   const wide = `max(2,min(${width},2*round(${height}*dar/2)))`;
   const high = `max(2,min(${height},2*round(${width}/dar/2)))`;
+  const [film] = video;
+  const asked = { tone_map: 'mobius' } as const;
   const picture = [
+    ...(film === undefined ? [] : [...decoded(film, {}), ...onWhite(film)]),
+    ...(film !== undefined && isToneMapped(film, asked, 'mp4', 'h264') ? asFilm(film, asked, 'mp4', 'h264') : []),
     `scale=w='${wide}':h='${high}':out_color_matrix=bt709:out_range=tv,setsar=1,format=yuv420p`,
     `pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2:black`,
     `fps=${fps}:start_time=0`,
@@ -84,7 +89,7 @@ function shaped({ path, format, facts }: ToolSource, { width, height, fps, silen
   const [sound] = audio;
   const length = seconds === undefined ? [] : [`apad=whole_dur=${seconds.toFixed(6)}`, `atrim=end=${seconds.toFixed(6)}`];
   const filters = [
-    `aresample=${RATE}:async=1:first_pts=0`,
+    `aresample=${RATE}:async=1:first_pts=0:isf=fltp:rematrix_maxval=1000`,
     'aformat=channel_layouts=stereo',
     ...(seconds === undefined ? ['apad'] : length),
   ];
@@ -92,9 +97,10 @@ function shaped({ path, format, facts }: ToolSource, { width, height, fps, silen
   return command({
     task: { source: format, input: path },
     timeline: { args: [], progress: progressOf(seconds) },
+    decode: film === undefined ? [] : decoderArguments(film),
     inputs: silent || sound !== undefined ? [] : silence,
     encode: [
-      ...['-map', `0:${video[0]?.index ?? 0}`, '-vf', picture],
+      ...['-map', `0:${film?.index ?? 0}`, '-vf', picture],
       ...VIDEO_ENCODERS.h264(CRF),
       ...(silent ? ['-an'] : sound === undefined ? ['-map', '1:a'] : ['-map', `0:${sound.index}`, '-af', filters.join(',')]),
       // A lossless codec without priming samples: the joined audio is encoded as a whole.

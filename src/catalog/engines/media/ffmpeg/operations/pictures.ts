@@ -4,10 +4,12 @@ import { WEBP_MAX_SIDE } from '../../../../bounds.ts';
 import type { Plan, Task } from '../../../../engine.ts';
 import type { OptionName, Options } from '../../../../options/options.ts';
 import { pictureOf } from '../../../../planning/headers/picture.ts';
+import { asPicture, decoded, decoderArguments, FRAME_OPTIONS, flattened, hasAlpha, onWhite } from '../colours.ts';
 import { command, ONE_PICTURE, tags } from '../command.ts';
 import { ANIMATIONS } from '../containers.ts';
 import { mediaOf, uprightAspect, type VideoStream } from '../streams.ts';
 import { timeline } from '../timeline.ts';
+import { fitted } from '../video.ts';
 
 /** Longest animation, seconds. */
 export const MAX_GIF_SECONDS = 60;
@@ -26,16 +28,16 @@ const STILL_ENCODERS: Readonly<Record<string, (quality: number) => readonly stri
   webp: (quality) => ['-c:v', 'libwebp', '-quality', `${quality}`],
 };
 
-const ANIMATION_OPTIONS = ['video_width', 'video_height', 'video_fps', 'start_time', 'end_time'] as const;
+const ANIMATION_OPTIONS = ['video_width', 'video_height', 'fit', 'video_fps', 'start_time', 'end_time'] as const;
 
-export const pictureOptions = (source: string, target: string): readonly OptionName[] =>
-  ANIMATIONS.has(target)
-    ? ANIMATION_OPTIONS
-    : ANIMATIONS.has(source)
-      ? [...ANIMATION_OPTIONS, 'img_quality']
-      : target === 'png'
-        ? ['start_time']
-        : ['start_time', 'img_quality'];
+export function pictureOptions(source: string, target: string): readonly OptionName[] {
+  const quality = target === 'jpg' || target === 'webp' ? (['img_quality'] as const) : [];
+  if (ANIMATIONS.has(source)) return [...ANIMATION_OPTIONS, ...quality];
+  return [...(ANIMATIONS.has(target) ? ANIMATION_OPTIONS : (['start_time'] as const)), ...quality, ...FRAME_OPTIONS];
+}
+
+/** Pixels that each picture is made of: a JPEG and a WebP have another matrix than most films, and no encoder converts it. */
+const PIXELS: Readonly<Record<string, string>> = { png: 'rgb24|rgba|rgb48be|rgba64be', jpg: 'rgb24', webp: 'bgra' };
 
 /** In so many seconds at the end no new frame may begin: the last one is used then. */
 const TAIL_SECONDS = 2;
@@ -51,20 +53,24 @@ export function planStill(task: Task): Plan {
   const from = inTail ? Math.max(0, start - TAIL_SECONDS) : start;
   const aspect = uprightAspect(picture);
   const filters = [
+    ...decoded(picture, options),
     ...(inTail ? [`tpad=stop_mode=clone:stop_duration=${TAIL_SECONDS},trim=start=${(start - from).toFixed(3)}`] : []),
     ...(aspect === 1 ? [] : [`scale=round(iw*${aspect}):ih,setsar=1`]),
+    ...(target === 'jpg' ? onWhite(picture) : []),
+    ...asPicture(picture, options, target, PIXELS[target] ?? 'rgb24'),
   ];
   const encode = [
-    ...(filters.length === 0 ? [] : ['-vf', filters.join(',')]),
+    ...['-vf', filters.join(',')],
     ...['-map', `0:${index}`, ...ONE_PICTURE],
     ...tags(task.source, index, options.strip_metadata),
     ...(STILL_ENCODERS[target]?.(options.img_quality ?? 80) ?? []),
   ];
   return {
-    warnings: time.warnings,
+    warnings: [...time.warnings, ...(target === 'jpg' ? flattened(picture, task.source) : [])],
     steps: [
       command({
         task,
+        decode: decoderArguments(picture),
         timeline: { ...time, args: from > 0 ? ['-ss', `${from}`] : [], progress: () => undefined },
         encode,
         to: `${output}/out.${target}`,
@@ -79,13 +85,14 @@ export function planStill(task: Task): Plan {
  */
 export function planGif(task: Task): Plan {
   const { scratch, output } = task;
-  const { index, time, frames, held, loops, warnings } = animated(task);
+  const { index, time, decode, frames, held, loops, warnings } = animated(task);
   const palette = `${scratch}/palette.png`;
   return {
     warnings,
     steps: [
       command({
         task,
+        decode,
         timeline: time,
         // The palette of all pixels: counting only those that change would drop the colours of a still scene.
         encode: ['-map', `0:${index}`, '-vf', `${frames},palettegen`, ...ONE_PICTURE],
@@ -93,6 +100,7 @@ export function planGif(task: Task): Plan {
       }),
       command({
         task,
+        decode,
         timeline: time,
         inputs: ['-f', 'png_pipe', '-i', palette],
         // `-t` applies the bound even if the length is unknown.
@@ -147,13 +155,14 @@ const WRITERS: Readonly<Record<string, AnimationWriter>> = {
 /** An APNG, or an animated WebP, with the same bounds as a GIF. @throws as `planGif` */
 export function planAnimation(task: Task): Plan {
   const { target, options, output } = task;
-  const { index, time, frames, held, loops, warnings } = animated(task);
+  const { index, time, decode, frames, held, loops, warnings } = animated(task);
   const encoder = WRITERS[target]?.encode(options, { held, loops }) ?? [];
   return {
     warnings,
     steps: [
       command({
         task,
+        decode,
         timeline: time,
         encode: ['-map', `0:${index}`, '-vf', frames, '-t', `${MAX_GIF_SECONDS}`, ...encoder],
         to: `${output}/out.${target}`,
@@ -178,13 +187,16 @@ function animated(task: Task) {
   const moves = ANIMATIONS.has(source);
   const keepsFrames = moves && options.video_fps === undefined;
   const rate = keepsFrames ? Math.min(MAX_RATE, shown?.rate ?? (picture.fps || 1)) : Math.min(50, options.video_fps ?? GIF_FPS);
-  const resampled = keepsFrames && !joins ? '' : `fps=${rate},`;
+  const resampled = keepsFrames && !joins ? [] : [`fps=${rate}`];
   const sized = size(options, uprightAspect(picture), moves);
+  const isClear = moves || hasAlpha(picture);
   const sound = { code: 'lossy', message: `This conversion from ${source} does not keep: sound.` };
   return {
     ...{ index, time },
-    // A palette has no opacity but full and none.
-    frames: `${resampled}${sized}${target === 'gif' && !moves ? '' : `,format=${moves ? 'rgba' : 'rgb24'}`}`,
+    decode: decoderArguments(picture),
+    frames: [...decoded(picture, options), ...resampled, sized, ...asPicture(picture, options, target, isClear ? 'rgba' : 'rgb24')].join(
+      ',',
+    ),
     held: keepsFrames && shown !== undefined ? lastShown(shown.times, options.end_time) : undefined,
     // A video, which runs once, runs for ever as a picture.
     loops: pictureOf(facts)?.loops ?? 0,
@@ -220,8 +232,9 @@ function firstVideo({ facts }: Task) {
  * @param aspect width of a source's pixel over its height
  * @param whole keeps the size of the source where the options name none
  */
-function size({ video_width: width, video_height: height }: Options, aspect: number, whole: boolean): string {
+function size({ video_width: width, video_height: height, fit = 'fill' }: Options, aspect: number, whole: boolean): string {
   const square = aspect === 1 ? '' : `scale=round(iw*${aspect}):ih:flags=lanczos,setsar=1,`;
   if (width === undefined && height === undefined) return `${square}scale=${whole ? 'iw' : `min(${GIF_WIDTH}\\,iw)`}:-1:flags=lanczos`;
+  if (width !== undefined && height !== undefined && fit !== 'fill') return `${square}${fitted(fit, width, height)}`;
   return `${square}scale=${width ?? -1}:${height ?? -1}:flags=lanczos`;
 }

@@ -1,6 +1,7 @@
 /** Reverses a video and its audio. FFmpeg holds all frames in memory to reverse them, so a large video is reversed in parts. */
 import { conversionFailed, inputLimit } from '../../../../../errors.ts';
 import type { EngineWarning, Plan, ProcessStep, Task } from '../../../../engine.ts';
+import { decoded, decoderArguments, onWhite } from '../colours.ts';
 import { command, dropped, tags } from '../command.ts';
 import type { VideoContainer } from '../containers.ts';
 import { type MediaFacts, mediaOf, shownSize, type VideoStream } from '../streams.ts';
@@ -61,6 +62,7 @@ function inParts(picture: VideoStream, length: number | undefined): readonly Par
 function whole(task: Task, container: VideoContainer, picture: VideoStream): ProcessStep {
   return command({
     task,
+    decode: decoderArguments(picture),
     timeline: stretch(mediaOf(task.facts).duration, ['-t', `${MAX_REVERSED_SECONDS}`]),
     encode: [
       '-map',
@@ -74,10 +76,15 @@ function whole(task: Task, container: VideoContainer, picture: VideoStream): Pro
 
 /** Reverses one part, almost lossless since it is encoded again. */
 function turned(task: Task, { from, seconds }: Part, place: number): ProcessStep {
-  const picture = mediaOf(task.facts).video[0]?.index ?? 0;
-  const shape = 'scale=trunc(iw/2)*2:trunc(ih/2)*2,setsar=1,format=yuv420p,reverse,setpts=PTS-STARTPTS';
+  const film = mediaOf(task.facts).video[0];
+  const picture = film?.index ?? 0;
+  const shape = [
+    ...(film === undefined ? [] : [...decoded(film, {}), ...onWhite(film)]),
+    'scale=trunc(iw/2)*2:trunc(ih/2)*2,setsar=1,format=yuv420p,reverse,setpts=PTS-STARTPTS',
+  ].join(',');
   return command({
     task,
+    decode: film === undefined ? [] : decoderArguments(film),
     timeline: stretch(seconds, [
       ...(from > 0 ? ['-ss', from.toFixed(6)] : []),
       ...(seconds === undefined ? [] : ['-t', seconds.toFixed(6)]),
@@ -97,11 +104,14 @@ function joined(task: Task, container: VideoContainer, picture: VideoStream, cou
     task,
     timeline: stretch(mediaOf(task.facts).duration, []),
     inputs: LIST_INPUT,
-    encode: ['-map', '1:v:0', ...encodePicture(task.target, container, picture, task.options), ...result(task, container)],
+    encode: ['-map', '1:v:0', ...encodePicture(task.target, container, plain(picture), task.options), ...result(task, container)],
     to: `${task.output}/out.${task.target}`,
   });
   return { ...step, stdin: concatList(paths) };
 }
+
+/** As the parts are: on white, and of 4:2:0. */
+const plain = (picture: VideoStream): VideoStream => ({ ...picture, codec: 'h264', pixels: 'yuv420p', alphaBeside: false });
 
 const partOf = ({ scratch }: Task, place: number): string => `${scratch}/part-${String(place).padStart(4, '0')}.mov`;
 

@@ -15,13 +15,26 @@ const MAX_SECONDS_WHOLE = 30 * 60;
 
 const TOO_LONG_WHOLE = 'As FLAC or WAV, vocals and instruments of half an hour can be had; send format=mp3 for up to an hour.';
 
-/** @throws Failure `no_stream` if there is no sound, or only one channel of it · `input_limit` */
-export function planSeparated(task: Task): Plan {
+/** What separates. */
+export interface Separating {
+  /** @param sound path of the samples, which become those of the instruments @param vocals path of a new file */
+  readonly separate: (sound: string, vocals: string) => ProcessStep;
+  /** Whether one channel is enough. */
+  readonly takesMono: boolean;
+}
+
+const byPlace: Separating = {
+  separate: (sound, vocals) => ({ run: 'separate', args: [sound, vocals, `${RATE}`], progress: progressTold }),
+  takesMono: false,
+};
+
+/** @throws Failure `no_stream` if there is no sound, or only one channel where two are needed · `input_limit` */
+export function planSeparated(task: Task, { separate, takesMono }: Separating = byPlace): Plan {
   const { target, output, scratch, facts } = task;
   const [sound] = mediaOf(facts).audio;
   const container = AUDIO[target];
   if (sound === undefined || container === undefined) throw conversionFailed('no_stream');
-  if (sound.channels === 1)
+  if (sound.channels === 1 && !takesMono)
     throw conversionFailed('no_stream', {
       says: 'The recording is mono: without a model, vocals are separated from instruments by their position between left and right.',
     });
@@ -35,11 +48,7 @@ export function planSeparated(task: Task): Plan {
     encode: ['-map', `0:${sound.index}`, '-vn', '-sn', '-dn', '-ac', '2', '-ar', `${RATE}`, '-c:a', 'pcm_s16le', '-f', 's16le'],
     to: raw('instrumental'),
   });
-  const split: ProcessStep = {
-    run: 'separate',
-    args: [raw('instrumental'), raw('vocals'), `${RATE}`],
-    progress: progressTold,
-  };
+  const split = separate(raw('instrumental'), raw('vocals'));
   const stream = { ...sound, rate: RATE, channels: 2, bits: 16, float: false };
   const encode = (name: string): ProcessStep => ({
     run: 'ffmpeg',

@@ -1,0 +1,80 @@
+/** The guarded request with a body: to a checked address only, without redirects, and of the answer only its head is read. */
+import type { Socket } from 'node:net';
+import { startDeadline, within } from '../streams/deadline.ts';
+import type { Connector } from './connector.ts';
+import { exchange, type Headers, type SentBody } from './download/exchange.ts';
+import { secured } from './download/tls.ts';
+import { urlRefused } from './refusal.ts';
+import type { FetchSettings } from './settings.ts';
+import { type ConnectTarget, judgeUrl } from './url.ts';
+
+export interface SendRequest {
+  readonly url: string;
+  readonly headers: Headers;
+  readonly body: SentBody;
+  /** For the whole request, ms; each step has its own limit as well. */
+  readonly totalMs: number;
+  /** Called once the connection is there, just before the first byte is sent. Where it throws, nothing is sent. */
+  readonly confirm?: () => Promise<void>;
+}
+
+export interface SendAnswer {
+  readonly status: number;
+  /** The header of that name, RFC 9110 §10.2.3. */
+  readonly retryAfter: string | undefined;
+}
+
+export interface Sender {
+  /** @throws Failure `URL_REFUSED` for a URL that can never be reached: its scheme, port or credentials, or an address that is not public */
+  judge(url: string, signal: AbortSignal): Promise<void>;
+  /** @throws Failure `URL_REFUSED` with `details.reason`, `OVERLOADED` · the reason of `signal` · what `confirm` throws */
+  send(request: SendRequest, signal: AbortSignal): Promise<SendAnswer>;
+}
+
+const late = (what: string) => () => urlRefused('unreachable', { says: `The server in the URL did not ${what} in time.` });
+
+/** @param ca certificates in PEM that are trusted instead of Node's */
+export function guardedSender(settings: FetchSettings, connector: Connector, ca?: readonly string[]): Sender {
+  const { connectMs, headersMs, maxHeaderBytes } = settings;
+
+  async function open(target: ConnectTarget, signal: AbortSignal): Promise<Socket> {
+    const plain = await connector.connect(target, signal);
+    if (!target.secure) return plain;
+    try {
+      return await within(connectMs, signal, late('set up a secure connection'), (limited) => secured(plain, target, ca, limited));
+    } catch (error) {
+      plain.destroy();
+      throw error;
+    }
+  }
+
+  return {
+    async judge(url, signal) {
+      const target = judgeUrl(url, settings);
+      // A name is resolved when it is used: its server must not keep a client waiting.
+      if (target.literal) await connector.judge(target, signal);
+    },
+
+    async send({ url, headers, body, totalMs, confirm }, signal) {
+      const target = judgeUrl(url, settings);
+      const deadline = startDeadline(totalMs, signal, late('answer'));
+      try {
+        const socket = await open(target, deadline.signal);
+        try {
+          await confirm?.();
+          const ask = (limited: AbortSignal) => exchange(target, socket, headers, maxHeaderBytes, limited, body);
+          const response = await (Buffer.isBuffer(body.content)
+            ? within(headersMs, deadline.signal, late('answer'), ask)
+            : ask(deadline.signal));
+          const { statusCode: status = 0, headers: answered } = response;
+          response.destroy();
+          return { status, retryAfter: answered['retry-after'] };
+        } finally {
+          socket.destroy();
+        }
+      } finally {
+        deadline.stop();
+      }
+    },
+  };
+}

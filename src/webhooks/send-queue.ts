@@ -1,0 +1,85 @@
+/** Who sends next: hosts take turns, and neither a host nor a client gets more than its rate, however many messages wait for it. */
+
+export interface Turn {
+  readonly host: string;
+  /** The client's key. */
+  readonly client: string;
+}
+
+interface SendQueueSettings {
+  readonly perSecond: number;
+  readonly atOnce: number;
+  readonly perHost: number;
+}
+
+export interface SendQueue<T extends Turn> {
+  /** @returns false where too many wait already */
+  add(turn: T): boolean;
+  /** @param now ms, of any clock that never goes back @returns the next, which is under way until `end`; or how long to wait for it, ms; or undefined */
+  take(now: number): T | number | undefined;
+  end(turn: T): void;
+}
+
+/** How many may wait; those beyond are offered again later. */
+const MOST_WAITING = 10_000;
+
+export function sendQueue<T extends Turn>({ perSecond, atOnce, perHost }: SendQueueSettings): SendQueue<T> {
+  const pauseMs = 1_000 / perSecond;
+  const byHost = new Map<string, T[]>();
+  const underWay = new Map<string, number>();
+  /** By host and by client: when the next may begin. */
+  const freeAt = new Map<string, number>();
+  let [waiting, running] = [0, 0];
+
+  const hostKey = (host: string) => `host ${host}`;
+  const keysOf = ({ host, client }: Turn) => [hostKey(host), `client ${client}`];
+  const readyAt = (turn: Turn) => Math.max(...keysOf(turn).map((key) => freeAt.get(key) ?? 0));
+
+  return {
+    add(turn) {
+      if (waiting >= MOST_WAITING) return false;
+      const others = byHost.get(turn.host);
+      if (others === undefined) byHost.set(turn.host, [turn]);
+      else others.push(turn);
+      waiting++;
+      return true;
+    },
+
+    take(now) {
+      for (const [key, at] of freeAt) if (at <= now) freeAt.delete(key);
+      if (running >= atOnce) return undefined;
+      let soonest = Number.POSITIVE_INFINITY;
+      for (const [host, queue] of byHost) {
+        if ((underWay.get(host) ?? 0) >= perHost) continue;
+        const hostFreeAt = freeAt.get(hostKey(host)) ?? 0;
+        if (hostFreeAt > now) {
+          soonest = Math.min(soonest, hostFreeAt);
+          continue;
+        }
+        // A client that has had its share must not keep the others behind it.
+        const at = queue.findIndex((turn) => readyAt(turn) <= now);
+        const [turn] = at < 0 ? [] : queue.splice(at, 1);
+        if (turn === undefined) {
+          soonest = Math.min(soonest, ...queue.slice(0, 1).map(readyAt));
+          continue;
+        }
+        byHost.delete(host);
+        // Behind all others.
+        if (queue.length > 0) byHost.set(host, queue);
+        for (const key of keysOf(turn)) freeAt.set(key, now + pauseMs);
+        underWay.set(host, (underWay.get(host) ?? 0) + 1);
+        waiting--;
+        running++;
+        return turn;
+      }
+      return soonest === Number.POSITIVE_INFINITY ? undefined : Math.max(1, soonest - now);
+    },
+
+    end({ host }) {
+      running--;
+      const left = (underWay.get(host) ?? 1) - 1;
+      if (left === 0) underWay.delete(host);
+      else underWay.set(host, left);
+    },
+  };
+}

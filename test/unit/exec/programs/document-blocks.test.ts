@@ -1,0 +1,54 @@
+/** Blocks of Pandoc's trees and of printed lines: links wherever they stand, several authors, rows of numbers at the edge of a page. */
+import { describe, expect, it } from 'vitest';
+import { markupBlocks, metaText } from '../../../../src/exec/programs/documents/model/markup.ts';
+import { printedBlocks } from '../../../../src/exec/programs/documents/model/printed.ts';
+import type { Json } from '../../../../src/exec/programs/documents/pandoc-tree/tree.ts';
+import { linesIn, pagesIn } from '../../../../src/exec/programs/pdf/layout/words.ts';
+
+const str = (text: string): Json => ({ t: 'Str', c: text });
+const link = (text: string, url: string): Json => ({ t: 'Link', c: [['', [], []], [str(text)], [url, '']] });
+const para = (...inlines: Json[]): Json => ({ t: 'Para', c: inlines });
+const NONE: Json = ['', [], []];
+
+describe('a tree', () => {
+  it('gives the links of cells and footnotes to their blocks', () => {
+    const cell: Json = [NONE, { t: 'AlignDefault' }, 1, 1, [para(link('here', 'https://a.example'))]];
+    const body: Json = [NONE, 0, [], [[NONE, [cell]]]];
+    const table: Json = { t: 'Table', c: [NONE, [null, []], [], [NONE, []], [body], [NONE, []]] };
+    const noted = para(str('a'), { t: 'Note', c: [para(link('there', 'https://b.example'))] });
+    expect(markupBlocks({ meta: {}, blocks: [table, noted] })).toEqual([
+      { type: 'table', rows: [[{ text: 'here' }]], origin: 'markup', links: [{ text: 'here', url: 'https://a.example' }] },
+      { type: 'paragraph', text: 'a[1]', origin: 'markup' },
+      { type: 'footnote', label: '1', text: 'there', origin: 'markup', links: [{ text: 'there', url: 'https://b.example' }] },
+    ]);
+  });
+
+  it('keeps authors apart', () => {
+    const names = ['Ann Smith', 'Bob Jones'].map((name) => ({ t: 'MetaInlines', c: [str(name)] }));
+    expect(metaText({ meta: { author: { t: 'MetaList', c: names } }, blocks: [] }, 'author')).toBe('Ann Smith, Bob Jones');
+  });
+
+  it('is refused where it is nested deeper than the stack allows, and read where it is not', () => {
+    const nested = (levels: number): Json => {
+      let block = para(str('deep'));
+      for (let level = 0; level < levels; level++) block = { t: 'Div', c: [NONE, [block]] };
+      return block;
+    };
+    expect(markupBlocks({ meta: {}, blocks: [nested(300)] })).toMatchObject([{ text: 'deep' }]);
+    expect(() => markupBlocks({ meta: {}, blocks: [nested(20_000)] })).toThrow(expect.objectContaining({ reason: 'input_limit' }));
+  });
+});
+
+it('rows of numbers at the edges of pages belong to their table', () => {
+  const rows: string[] = [];
+  for (let page = 1; page <= 4; page++) {
+    rows.push([1, page, 0, 0, 0, 0, 0, 0, 595, 842, -1, '###PAGE###'].join('\t'));
+    for (let line = 0; line < 30; line++)
+      for (const [at, left] of [60, 200, 340, 480].entries())
+        rows.push([5, page, 1, line, line, at, left, 40 + line * 26, 30, 10, 100, `${page}${line}${at}`].join('\t'));
+  }
+  const list = rows.join('\n');
+  const blocks = printedBlocks(linesIn(list), pagesIn(list));
+  expect(blocks.filter(({ type }) => type !== 'table')).toEqual([]);
+  expect(blocks.flatMap((block) => (block.type === 'table' ? block.rows : []))).toHaveLength(120);
+});
