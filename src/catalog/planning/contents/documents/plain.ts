@@ -17,6 +17,11 @@ export function markdownFacts(text: string): OfficeFacts {
   const lines = text.split('\n');
   for (const raw of lines.slice(frontMatter(lines))) {
     const line = withoutCode(raw);
+    // A text may be nothing but line breaks.
+    if (line === '') {
+      before = '';
+      continue;
+    }
     if (FENCE.test(line)) isCode = !isCode;
     else if (!isCode) {
       if (HEADING.test(line) || (UNDERLINE.test(line) && /^ {0,3}[\p{L}\p{N}*_[]/u.test(before))) headings++;
