@@ -26,6 +26,8 @@ export interface Progress {
 }
 
 const BAR = 24;
+/** A terminal that does not tell how many it has, or says 0, such as one of script(1) or a serial line, gets so many. */
+const USUAL_COLUMNS = 80;
 /** Between two drawings, ms. */
 const PAUSE_MS = 80;
 /** How often the time that is left is counted down, ms. */
@@ -65,7 +67,7 @@ export function openProgress({ total, passedOver, quiet, json }: ProgressSetting
     const { name, note } = all[0] ?? { name: '', note: '' };
     const filled = Math.round(share * BAR);
     const bar = `[${'='.repeat(filled)}${' '.repeat(BAR - filled)}] ${Math.floor(share * 100)}% ${finished}/${total}${timeLeft(now - began, share)} ${name}`;
-    stderr.write(`\r\x1b[K${cut(note === '' ? bar : `${bar} (${note})`, Math.max(20, (stderr.columns ?? 80) - 1))}`);
+    stderr.write(`\r\x1b[K${cut(note === '' ? bar : `${bar} (${note})`, Math.max(20, (stderr.columns || USUAL_COLUMNS) - 1))}`);
     isDrawn = true;
   };
   const say = (line: string): void => {

@@ -47,6 +47,20 @@ describe('filemill convert', () => {
     expect([uid, mode & 0o777]).toEqual([process.getuid?.(), 0o666 & ~process.umask()]);
   });
 
+  it.each([0, 100])('shows count, percentage and the file under way on a terminal that says it has %i columns', async (columns) => {
+    for (const name of ['one.jpg', 'two.jpg']) await writeFile(at(name), photo);
+    const line = `stty cols ${columns}; ${join(checkout, 'scripts/filemill')} convert one.jpg two.jpg --to png`;
+    // script(1) gives it a terminal.
+    const said = execFileSync('script', ['-qec', line, '/dev/null'], {
+      cwd: command.folder,
+      env: { PATH: process.env['PATH'], TMPDIR: join(command.folder, '../work') },
+      encoding: 'utf8',
+    });
+    expect(said).toMatch(/\[ {24}\] 0% 0\/2 one\.jpg/);
+    expect(said).toMatch(/\[={12} {12}\] 50% 1\/2(?:, \d+ s left)? (?:one|two)\.jpg/);
+    expect(said).toContain('filemill: 2 done');
+  });
+
   it('converts a folder of files whatever their names, and one bad file stops none of the rest', async () => {
     const good = ['two words.jpg', `it's "quoted" $(touch x).jpg`, '写真 фото.jpg', '-dash.jpg', 'line\nbreak.jpg'];
     for (const name of good) await writeFile(at(name), photo);
