@@ -84,8 +84,9 @@ export function planFont(task: Task): Plan {
   const results = paths.flatMap((path, index) => {
     const name = paths.length === 1 ? 'font' : numbered(index);
     const outlines = facesOf(task)[index]?.outlines ?? 'none';
+    const prepared = `${scratch}/${name}-prepared.sfnt`;
     const asFont = redraws(outlines, target)
-      ? { steps: [check(path), ...draw(path, target, { output, scratch, name })], path: '' }
+      ? { steps: [prepare(path, 'sfnt', prepared), ...draw(prepared, target, { output, scratch, name })], path: '' }
       : { steps: [], path };
     return [...asFont.steps, ...(asFont.path === '' ? [] : wrap(asFont.path, target, { output, scratch, name }))];
   });
@@ -95,7 +96,7 @@ export function planFont(task: Task): Plan {
 /** Sources that only FontForge reads. */
 function planDrawn({ source, target, input, output, scratch }: Task): readonly ProcessStep[] {
   const place = { output, scratch, name: 'font' };
-  if (source === 'bdf') return [{ run: 'sfnt', args: ['check', input, source], answers: true }, ...draw(input, target, place)];
+  if (source === 'bdf') return [prepare(input, source, ''), ...draw(input, target, place)];
   if (source !== 'ufoz') return draw(input, target, place);
   const folder = `${scratch}/source.ufo`;
   // Whatever its folder is called, it is not called so here.
@@ -164,8 +165,12 @@ function wrap(path: string, target: string, { output, scratch, name }: Place): r
   return [copy(path, font), { run: 'compress', args: [font] }, copy(`${scratch}/${name}-font.woff2`, `${output}/${name}.woff2`)];
 }
 
-/** Few bytes can be hours for FontForge. */
-const check = (path: string): ProcessStep => ({ run: 'sfnt', args: ['check', path], answers: true });
+/** Few bytes can be hours for FontForge. @param to gets a font that takes no longer than it has to */
+const prepare = (path: string, format: string, to: string): ProcessStep => ({
+  run: 'sfnt',
+  args: ['prepare', path, format, to],
+  answers: true,
+});
 const copy = (from: string, to: string): ProcessStep => ({ run: 'copy', args: ['--', from, to] });
 const numbered = (index: number): string => String(index + 1).padStart(3, '0');
 

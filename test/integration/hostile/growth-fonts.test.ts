@@ -61,7 +61,7 @@ function glyphs(count: number, points: number): readonly Table[] {
     table('hmtx', u16(500, 0), Buffer.alloc(2 * (count - 1))),
   ];
 }
-const checked: Reader['args'] = (input) => ['check', input];
+const checked: Reader['args'] = (input, output) => ['prepare', input, 'sfnt', `${output}.sfnt`];
 const sfnt = (args: Reader['args'], file: Reader['file'], count: number): Reader => ({ program: 'fonts/sfnt.ts', args, file, count });
 const OPEN = 'Open($1, 1); Generate($2)';
 const drawn = (file: Reader['file'], count: number, from: string, to = '.otf'): Reader => ({
@@ -70,6 +70,22 @@ const drawn = (file: Reader['file'], count: number, from: string, to = '.otf'): 
   file,
   count,
   extension: from,
+});
+const SFNT = join(import.meta.dirname, '../../../src/exec/programs/fonts/sfnt.ts');
+/** As in a conversion: FontForge reads what our program made of it. */
+const prepared = (file: Reader['file'], count: number): Reader => ({
+  program: '/bin/bash',
+  args: (input, output) => [
+    '-c',
+    '"$0" "$1" prepare "$2" sfnt "$3.sfnt" && /usr/bin/fontforge -lang=ff -c "$4" "$3.sfnt" "$3.otf"',
+    process.execPath,
+    SFNT,
+    input,
+    output,
+    OPEN,
+  ],
+  file,
+  count,
 });
 const svgFont = (count: number, outline: string): string =>
   `<svg xmlns="http://www.w3.org/2000/svg"><defs><font horiz-adv-x="500"><font-face font-family="a" units-per-em="1000" ascent="800" descent="-200"/>${times(
@@ -131,6 +147,24 @@ proveLinear({
     1_000,
   ),
   'FontForge: glyphs': drawn((count) => withTables(...glyphs(count, 20)), 2_000, '.ttf'),
+  'FontForge: glyphs with codes and without names': prepared(
+    (count) =>
+      withTables(
+        encodings(1, 1, () => u32(0x1_0000, 0x1_0000 + count - 2, 1)),
+        ...glyphs(count, 4),
+        table('post', u32(0x3_0000), Buffer.alloc(28)),
+      ),
+    7_500,
+  ),
+  'FontForge: glyphs with codes, of which all but one are called .notdef': prepared(
+    (count) =>
+      withTables(
+        encodings(1, 1, () => u32(0x1_0000, 0x1_0000 + count - 2, 1)),
+        ...glyphs(count, 4),
+        table('post', u32(0x2_0000), Buffer.alloc(28), u16(count), Buffer.alloc(2 * count)),
+      ),
+    7_500,
+  ),
   'FontForge: points of one glyph': drawn((count) => withTables(...glyphs(30, count)), 4_000, '.ttf'),
   'FontForge: codes': drawn(
     (count) =>
@@ -151,7 +185,7 @@ proveLinear({
   // More than 65,535 are refused.
   'FontForge: letters of bitmaps': drawn((count) => bdf(count), 1_000, '.bdf', '.'),
   'letters of bitmaps': sfnt(
-    (input) => ['check', input, 'bdf'],
+    (input) => ['prepare', input, 'bdf', ''],
     (count) => bdf(count),
     20_000,
   ),

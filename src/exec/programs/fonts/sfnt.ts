@@ -4,7 +4,8 @@
  *   sfnt.ts look INPUT FORMAT            prints one line of JSON: `{"faces": [Face …]}`, or `{"unsupported": "…"}` for what it knows and cannot read
  *   sfnt.ts unpack INPUT FORMAT FOLDER   writes each font into an existing folder, as font-001.sfnt, font-002.sfnt, …
  *   sfnt.ts pack INPUT FORMAT OUTPUT     a font file into a WOFF or an EOT
- *   sfnt.ts check INPUT [bdf]            whether a font file, or one of bitmaps, is no more work than fonts are; prints an answer as residents give
+ *   sfnt.ts prepare INPUT FORMAT OUTPUT  for FontForge: whether a font file, or a `bdf`, is no more work than fonts are, and a font file whose glyphs
+ *                                        have names, if they are many; prints an answer as residents give
  *
  * Exits with 1 for a damaged file, and says on stderr what is wrong. Every offset is checked before it is used, and what is unpacked is bounded.
  */
@@ -14,6 +15,7 @@ import { readCollection, readDfont } from './sfnt/collections.ts';
 import { isCompressed, readEot, writeEot } from './sfnt/eot.ts';
 import { type Face, faceOf, faceOfTags } from './sfnt/face.ts';
 import { Damaged, type Font, readFont, writeFont } from './sfnt/font.ts';
+import { withNames } from './sfnt/names.ts';
 import { hasWoffExtras, readWoff, readWoff2, writeWoff } from './sfnt/web.ts';
 import { boundLetters, boundWork } from './sfnt/work.ts';
 
@@ -48,6 +50,17 @@ function look(bytes: Buffer, format: string): { readonly faces: readonly Face[] 
   return { faces: [{ ...faceOfTags(tags), ...(hasExtras && { extras: true }) }] };
 }
 
+function prepare(bytes: Buffer, format: string, place: string): void {
+  if (format === 'bdf') {
+    boundLetters(bytes);
+    return;
+  }
+  const font = readFont(bytes);
+  boundWork(font);
+  const named = withNames(font);
+  writeFileSync(place, named === font ? bytes : writeFont(named), { flag: 'wx' });
+}
+
 async function main([mode = '', input = '', format = '', place = '']: readonly string[]): Promise<void> {
   const bytes = readFileSync(input);
   if (mode === 'look') process.stdout.write(`${JSON.stringify(look(bytes, format))}\n`);
@@ -55,13 +68,12 @@ async function main([mode = '', input = '', format = '', place = '']: readonly s
     for (const [index, font] of fontsOf(bytes, format).entries())
       writeFileSync(`${place}/font-${String(index + 1).padStart(3, '0')}.sfnt`, writeFont(font), { flag: 'wx' });
   else if (mode === 'pack') writeFileSync(place, format === 'eot' ? writeEot(readFont(bytes)) : writeWoff(readFont(bytes)), { flag: 'wx' });
-  else if (mode === 'check')
+  else if (mode === 'prepare')
     await answering(() => {
-      if (format === 'bdf') boundLetters(bytes);
-      else boundWork(readFont(bytes));
+      prepare(bytes, format, place);
       return [];
     });
-  else throw new Error('sfnt.ts look|unpack|pack|check INPUT FORMAT [FOLDER|OUTPUT]');
+  else throw new Error('sfnt.ts look|unpack|pack|prepare INPUT FORMAT [FOLDER|OUTPUT]');
 }
 
 try {
