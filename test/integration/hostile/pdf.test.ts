@@ -184,8 +184,11 @@ const jpeg = Buffer.concat([be16(0xffd8, 0xffc2, 11), Buffer.from([8]), be16(65_
 
 const SMALL = '/Width 100 /Height 100';
 /** Words that are each a line by itself: Poppler takes the square of their number to put them into order. */
-const words = (count: number): Buffer => {
-  const places = Array.from({ length: count }, (_, at) => `1 0 0 1 ${((at * 300) / count).toFixed(3)} ${(at * 7919) % 200} Tm (a) Tj`);
+const words = (count: number, word = 'a'): Buffer => {
+  const places = Array.from(
+    { length: count },
+    (_, at) => `1 0 0 1 ${((at * 300) / count).toFixed(3)} ${(at * 7919) % 200} Tm (${word}) Tj`,
+  );
   return onePage({ content: deflateSync(`BT /F1 8 Tf ${places.join(' ')} ET`), dict: '/Filter /FlateDecode' });
 };
 
@@ -205,11 +208,30 @@ const DECLARED: readonly Case[] = [
     },
   },
   ...toEach(['md', 'html'], {
-    name: 'a page of 200,000 words',
-    file: () => words(200_000),
+    name: 'a page of 90,000 words',
+    file: () => words(90_000),
     ends: 'fail',
     why: 'input_limit',
     limit: 'words of a page',
+  }),
+  ...toEach(['html'], {
+    name: 'a page of 200,000 blanks, which are no words',
+    file: () => words(200_000, ' '),
+    ends: 'fail',
+    why: 'input_limit',
+    limit: 'strings of a page',
+  }),
+  ...toEach(['html'], {
+    name: 'a page of a form of 1,000 blanks, drawn 300 times',
+    file: () =>
+      onePage({
+        content: '/X Do '.repeat(300),
+        resources: '/XObject << /X 6 0 R >>',
+        more: [stream('( ) Tj '.repeat(1_000), '/Type /XObject /Subtype /Form /BBox [0 0 9 9]')],
+      }),
+    ends: 'fail',
+    why: 'input_limit',
+    limit: 'strings of a page',
   }),
   ...toEach(['png', 'tiff'], {
     name: 'a page of units of ten points',

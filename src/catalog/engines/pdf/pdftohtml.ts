@@ -2,7 +2,7 @@
 import type { Engine } from '../../engine.ts';
 import { PDF } from '../../known-good.ts';
 import { AWK, countWords, requirePlaces, writtenText } from '../../planning/documents/page-words.ts';
-import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../../planning/documents/pdf.ts';
+import { explainPdf, MEASURE, measureStrings, openPdf, PDFINFO, QPDF } from '../../planning/documents/pdf.ts';
 import { ownStep } from '../../planning/told.ts';
 
 export const engine: Engine = {
@@ -15,6 +15,7 @@ export const engine: Engine = {
     pdftotext: { at: ['/usr/bin/pdftotext'] },
     awk: AWK,
     html: { at: ['program:pdf/html.ts'] },
+    measure: MEASURE,
     pdfinfo: PDFINFO,
     qpdf: QPDF,
   },
@@ -22,7 +23,7 @@ export const engine: Engine = {
   conversions: [{ source: 'pdf', target: 'html', rank: 45, loses: ['pictures', 'paragraphs and tables as such'] }],
   trials: [{ file: PDF, target: 'html' }],
   options: () => ['pages', 'password'],
-  inspect: countPages,
+  inspect: measureStrings,
   plan: (task) => {
     const { steps, path, pages, warnings } = openPdf(task);
     // `-s`: one file for all pages; `-i`: without pictures, which would be separate files.

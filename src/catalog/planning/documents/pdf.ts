@@ -11,6 +11,8 @@ const POINTS_PER_INCH = 72;
 /** Forms drawn on all pages together, one within the other, and bytes of content that are interpreted for them. */
 const MAX_FORMS = 1_000_000;
 const MAX_CONTENT = 1_000_000_000;
+/** Strings of one page, blank ones too: pdftohtml 22.12 takes 5 s to put so many in place. A page has some hundred words, and at most a string a letter. */
+const MAX_PLACED_STRINGS = 100_000;
 
 /** Base of the bound on declared px of all pictures in a file; each page adds `MAX_PIXELS`. */
 const MAX_DECLARED_TOGETHER = 1_000_000_000;
@@ -42,9 +44,8 @@ export const measurePdf = (resolution?: (task: Pick<Task, 'target' | 'options'>)
   step: (input, { passwordFile }): ProcessStep => ({ run: 'measure', args: passwordFile === undefined ? [input] : [input, passwordFile] }),
   read: (stdout, task): Facts => {
     const pages = pageCount(stdout);
-    const { units, largest, total, forms, bytes } = readMeasures(stdout);
-    if (forms > MAX_FORMS) throw inputLimit('forms drawn', MAX_FORMS, forms);
-    if (bytes > MAX_CONTENT) throw inputLimit('bytes of content of drawn forms', MAX_CONTENT, bytes);
+    const { units, largest, total, ...drawn } = readMeasures(stdout);
+    boundDrawn(drawn);
     if (largest > MAX_PIXELS) throw inputLimit('pixels of a picture', MAX_PIXELS, largest);
     const together = MAX_DECLARED_TOGETHER + pages * MAX_PIXELS;
     if (total > together) throw inputLimit('pixels of all pictures', together, total);
@@ -53,6 +54,27 @@ export const measurePdf = (resolution?: (task: Pick<Task, 'target' | 'options'>)
     return { pages, encrypted: isEncrypted(stdout), largestUnit: Math.max(1, ...units.values()) };
   },
 });
+
+/** For engines that put each text of a page in its place. Needs the binary `measure`. */
+export const measureStrings: Inspection = {
+  step: (input, { passwordFile }): ProcessStep => ({
+    run: 'measure',
+    args: ['--text', input, ...(passwordFile === undefined ? [] : [passwordFile])],
+  }),
+  read: (stdout): Facts => {
+    const pages = pageCount(stdout);
+    const drawn = readMeasures(stdout);
+    boundDrawn(drawn);
+    if (drawn.strings > MAX_PLACED_STRINGS) throw inputLimit('strings of a page', MAX_PLACED_STRINGS, drawn.strings);
+    return { pages, encrypted: isEncrypted(stdout) };
+  },
+};
+
+/** @throws Failure `input_limit` */
+function boundDrawn({ forms, bytes }: Pick<Measures, 'forms' | 'bytes'>): void {
+  if (forms > MAX_FORMS) throw inputLimit('forms drawn', MAX_FORMS, forms);
+  if (bytes > MAX_CONTENT) throw inputLimit('bytes of content of drawn forms', MAX_CONTENT, bytes);
+}
 
 /** @throws Failure `corrupt_input` without pages, `input_limit` with too many */
 function pageCount(stdout: string): number {
@@ -75,6 +97,7 @@ interface Measures {
   readonly total: number;
   readonly forms: number;
   readonly bytes: number;
+  readonly strings: number;
 }
 
 /** Our own program prints the last line. */

@@ -71,7 +71,7 @@ describe('forms of a PDF', () => {
     const forms = new Map(Object.keys(draws).map((object) => [`F${object}`, `${object} 0 R`]));
     const contents = new Map(Object.keys(draws).map((object) => [`${object} 0 R`, { object: Number(object), bytes: 0, forms }]));
     for (const [object, content] of Object.entries(draws)) await writeFile(join(folder, object), content);
-    const sum = drawnBy(contents, ['1 0 R'], (object) => join(folder, String(object)));
+    const sum = drawnBy(contents, [['1 0 R']], (object) => join(folder, String(object)));
     await rm(folder, { recursive: true });
     return sum;
   }
@@ -80,7 +80,13 @@ describe('forms of a PDF', () => {
     expect(await drawn({ 1: '/F2 Do /F2 Do /F3 Do', 2: '/F3 Do /F3 Do', 3: 'f' })).toEqual({
       forms: 2 * 3 + 1,
       bytes: 20 + 2 * (13 + 2) + 1,
+      strings: 0,
     });
+  });
+
+  it('count with the strings that they show, blank ones too, however these are written', async () => {
+    const page = '( ) Tj <20> Tj [( ) 9 <20>] TJ x\\( ) Tj /F2 Do /F2 Do';
+    expect((await drawn({ 1: page, 2: '( )Tj( )Tj' })).strings).toBe(5 + 2 * 2);
   });
 
   it('that draw themselves, or each other, count once', async () => {

@@ -33,10 +33,10 @@ export interface PdfListing {
   /** By page number from 1 on; those of 1 are left out. */
   readonly units: Readonly<Record<number, number>>;
   readonly streams: readonly Stream[];
-  /** By name, forms first: empty in a file without forms. */
+  /** By name, forms first: empty in a file without forms, unless all are asked for. */
   readonly contents: ReadonlyMap<string, Content>;
-  /** Names of the contents of all pages. */
-  readonly pageContents: readonly string[];
+  /** Names of the contents of each page. */
+  readonly pageContents: readonly (readonly string[])[];
 }
 
 /** Longer objects are skipped, characters of JSON. Nothing that draws has a longer dictionary. */
@@ -46,7 +46,8 @@ const MOST_STREAMS = 200_000;
 /** Passes that resolve references: a dictionary's values may be separate objects, and so may theirs. */
 const MOST_PASSES = 3;
 
-export async function listObjects(pdf: Pdf): Promise<PdfListing> {
+/** @param allContents also those of a file without forms */
+export async function listObjects(pdf: Pdf, allContents = false): Promise<PdfListing> {
   const answer = `${pdf.folder}/objects.json`;
   askQpdf(pdf, ['--json-key=pages', '--json-key=qpdf'], answer);
   const pages: string[] = [];
@@ -67,7 +68,7 @@ export async function listObjects(pdf: Pdf): Promise<PdfListing> {
   return {
     units: Object.fromEntries(pages.flatMap((page, index) => (unitOf(page) === 1 ? [] : [[index + 1, unitOf(page)]]))),
     streams: [...dictionaries].map(([name, dictionary]) => streamOf(Number.parseInt(name, 10), dictionary, known)),
-    ...(await contentsOf(answer, { pages, holders, dictionaries })),
+    ...(await contentsOf(answer, { pages, holders, dictionaries }, allContents)),
   };
 }
 
@@ -82,9 +83,13 @@ interface Found {
 }
 
 /** What pages and forms draw, and by which names they know the forms. */
-async function contentsOf(answer: string, { pages, holders, dictionaries }: Found): Promise<Pick<PdfListing, 'contents' | 'pageContents'>> {
+async function contentsOf(
+  answer: string,
+  { pages, holders, dictionaries }: Found,
+  allContents: boolean,
+): Promise<Pick<PdfListing, 'contents' | 'pageContents'>> {
   const forms = [...dictionaries].filter(([, dictionary]) => dictionary['/Subtype'] === '/Form');
-  if (forms.length === 0) return { contents: new Map(), pageContents: [] };
+  if (forms.length === 0 && !allContents) return { contents: new Map(), pageContents: [] };
   const resourcesOf = (page: string): Value | undefined => {
     let holder = holders.get(page);
     for (let level = 0; level < MOST_LEVELS && holder !== undefined; level++) {
@@ -115,14 +120,14 @@ async function contentsOf(answer: string, { pages, holders, dictionaries }: Foun
     contents.set(name, { object: Number.parseInt(name, 10), bytes: numberOf(known(dictionary['/Length']), 0), forms });
   };
   for (const [name, dictionary] of forms) add(name, formsIn(dictionary['/Resources']));
-  const pageContents: string[] = [];
+  const pageContents: (readonly string[])[] = [];
   for (const [index, page] of pages.entries()) {
     const value = contentValues[index];
     // One stream, a list of them, or an object that is such a list.
     const names = (isReference(value) && dictionaries.has(value) ? [value] : listOf(known(value))).filter(isReference);
     const forms = formsIn(resourcesOf(page));
     for (const name of names) add(name, forms);
-    pageContents.push(...names);
+    pageContents.push(names);
   }
   return { contents, pageContents };
 }
