@@ -1,6 +1,6 @@
 /** What word processors write and Pandoc or LibreOffice by itself does not read: it is in the result, or is said to be left out. */
 import { execFileSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { paragraph, relations } from '../../kit/fixtures/documents/ooxml.ts';
@@ -86,6 +86,51 @@ describe('a DOCX by LibreOffice', () => {
     );
     expect(text).toMatch(/words above\s+words below/);
     expect(said).toContain('Comments in headers and footers are left out.');
+  });
+
+  /** Where the links of the PDF lead, by another reader. */
+  const linksOf = (path: string) =>
+    [
+      ...execFileSync('qpdf', ['--qdf', '--object-streams=disable', path, '-'])
+        .toString('latin1')
+        .matchAll(/\/URI \((.*)\)|\/Dest /g),
+    ]
+      .map(([all, uri]) => uri ?? all.trim())
+      .sort();
+  const run = (text: string, properties = '') => `<w:r>${properties}<w:t>${text}</w:t></w:r>`;
+  const field = (address: string, shown: string) =>
+    `<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText xml:space="preserve"> HYPERLINK "${address}" </w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r>${shown}<w:r><w:fldChar w:fldCharType="end"/></w:r>`;
+  const LINKS = [
+    `<w:p><w:hyperlink w:anchor="mark">${run('within')}</w:hyperlink></w:p>`,
+    `<w:p>${field('https://field.example/', run('code'))}</w:p>`,
+    `<w:p>${field('https://bold.example/', run('bold', '<w:rPr><w:b/></w:rPr>') + run('gone', '<w:rPr><w:rStyle w:val="Gone"/></w:rPr>'))}</w:p>`,
+    `<w:p><w:fldSimple w:instr=" HYPERLINK &quot;https://simple.example/&quot; ">${run('simple', '<w:rPr/>')}</w:fldSimple></w:p>`,
+    `<w:p><w:bookmarkStart w:id="1" w:name="mark"/>${run('marked')}<w:bookmarkEnd w:id="1"/></w:p>`,
+  ].join('');
+  const LED_TO = ['/Dest', 'https://bold.example/', 'https://field.example/', 'https://simple.example/'];
+
+  it.each([
+    ['without styles', {}],
+    [
+      'whose styles have none for links',
+      {
+        styles: `<w:styles ${NAMES}><w:style w:type="paragraph" w:default="1" w:styleId="Normal"><w:name w:val="Normal"/></w:style></w:styles>`,
+      },
+    ],
+  ])('%s has its links in a PDF', async (_, parts) => {
+    const { path, text, said } = await printed(await aDocx(LINKS, parts));
+    expect([...new Set(linksOf(path))]).toEqual(LED_TO);
+    expect(text).toMatch(/within\s+code\s+boldgone\s+simple\s+marked/);
+    expect(said).toEqual([]);
+  });
+
+  it.each(['', '{\\stylesheet{\\s0 Normal;}{\\*\\cs7 Known;}}'])('has those of an RTF, styles: %s', async (styles) => {
+    const file = join(await ground.aFolder(), 'a.rtf');
+    const link = '{\\field{\\*\\fldinst{HYPERLINK "https://rtf.example/"}}{\\fldrslt{\\b led}}}';
+    await writeFile(file, `{\\rtf1\\ansi${styles}{\\fonttbl{\\f0 Arial;}}\\f0 before ${link} behind\\par}`);
+    const { path, text } = await printed(file);
+    expect(linksOf(path)).toEqual(['https://rtf.example/']);
+    expect(text.trim()).toBe('before led behind');
   });
 
   it('has its formulas', async () => {

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from formats import READS
 from refusal import Refusal, bound
-from repetition import look_for_repetition
+from sources.amended import amended
+from sources.repetition import look_for_repetition
 
 # Bounds of a package, by the sizes in its directory; LibreOffice itself refuses parts that turn out longer.
 MOST_PARTS = 20_000
 MOST_UNPACKED = 2 * 1024 * 1024 * 1024
-# Bytes of a header that is looked into.
-MOST_HEADER = 16 * 1024 * 1024
 
 
 def load(office, request, warnings):
@@ -58,11 +57,11 @@ def load(office, request, warnings):
     look_for_repetition(request["input"], source)
     failure = ""
     # In the current folder: LibreOffice may write nowhere else.
-    copy = Path("without-comments.docx")
+    copy = Path("amended")
     try:
         # Loaded from a stream, under a made-up address: fields and formulas would reveal the file's path.
         # Not "private:stream": LibreOffice would trust its links, follow them, and lose their cached contents.
-        properties["InputStream"] = office.file_access().openFileRead(readable(Path(request["input"]), source, warnings, copy).absolute().as_uri())
+        properties["InputStream"] = office.file_access().openFileRead(amended(Path(request["input"]), source, request["target"], warnings, copy).absolute().as_uri())
         address = f"vnd.filemill:/document{Path(request['input']).suffix}"
         document = office.desktop.loadComponentFromURL(address, "_blank", 0, as_properties(properties))
     except IllegalArgumentException as error:
@@ -78,32 +77,6 @@ def load(office, request, warnings):
         dispose(document)
         raise Refusal("corrupt_input", f"named {source}, loaded as {used}")
     return document
-
-
-# A comment's places in a header or footer, where LibreOffice takes them for damage.
-HEADER = re.compile(r"word/(?:header|footer)\d*\.xml")
-COMMENT = re.compile(rb"<\w{1,20}:comment(?:RangeStart|RangeEnd|Reference)\b[^<>]*/>")
-
-
-def readable(path, source, warnings, copy):
-    """Returns the path of the document, or `copy`, where it was written without what LibreOffice does not load."""
-    from zipfile import BadZipFile, ZipFile
-
-    if source != "docx":
-        return path
-    try:
-        with ZipFile(path) as package:
-            found = {part.filename: package.read(part) for part in package.infolist() if HEADER.fullmatch(part.filename) and part.file_size < MOST_HEADER}
-            changed = {name: COMMENT.sub(b"", content) for name, content in found.items() if COMMENT.search(content)}
-            if not changed:
-                return path
-            with ZipFile(copy, "w") as written:
-                for part in package.infolist():
-                    written.writestr(part, changed.get(part.filename) or package.read(part))
-    except (BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError, EOFError, IndexError):
-        return path
-    warnings.append({"code": "lossy", "message": "Comments in headers and footers are left out."})
-    return copy
 
 
 def look_into_package(path):
