@@ -13,6 +13,7 @@ import { engine as chromiumWeb } from './engines/documents/chromium-web.ts';
 import { engine as comic } from './engines/documents/comic.ts';
 import { engine as djvu } from './engines/documents/djvu.ts';
 import { engine as documentModel } from './engines/documents/document-model.ts';
+import { engine as htmlTables } from './engines/documents/html-tables.ts';
 import { engine as libreoffice } from './engines/documents/libreoffice.ts';
 import { engine as mail } from './engines/documents/mail.ts';
 import { engine as pandoc } from './engines/documents/pandoc.ts';
@@ -40,6 +41,7 @@ import { engine as gltf } from './engines/models3d/gltf.ts';
 import { engine as ghostscript } from './engines/pdf/ghostscript.ts';
 import { engine as libreofficePdf } from './engines/pdf/libreoffice-pdf.ts';
 import { engine as pdfMarkdown } from './engines/pdf/pdf-markdown.ts';
+import { engine as pdfTables } from './engines/pdf/pdf-tables.ts';
 import { engine as pdftohtml } from './engines/pdf/pdftohtml.ts';
 import { engine as pdftotext } from './engines/pdf/pdftotext.ts';
 import { engine as poppler } from './engines/pdf/poppler.ts';
@@ -104,6 +106,7 @@ export const engines: readonly Engine[] = [
   ghostscript,
   gltf,
   heif,
+  htmlTables,
   icns,
   imagemagickRetouch,
   imagemagick,
@@ -124,6 +127,7 @@ export const engines: readonly Engine[] = [
   pandocPage,
   pandoc,
   pdfMarkdown,
+  pdfTables,
   pdftohtml,
   pdftotext,
   pimSheets,

@@ -128,6 +128,7 @@ export const GLTF = text(
 export const MIDI = binary('mid', 'TVRoZAAAAAYAAAABAGBNVHJrAAAADACQPEAQgDwAAP8vAA==');
 export const TXT = text('txt', 'A known good file.\n');
 export const HTML = text('html', '<!doctype html>\n<html><head><title>Trial</title></head><body><p>A known good file.</p></body></html>\n');
+export const HTML_TABLE = text('html', '<!doctype html>\n<title>Trial</title><table><tr><td>known<td>good</table>\n');
 export const MD = text('md', '# Trial\n\nA *known good* file.\n');
 export const FB2 = text(
   'fb2',
@@ -149,6 +150,8 @@ export const FODT = text(
 );
 /** A page of an inch square with a line of text. */
 export const PDF = page('BT /F 8 Tf 4 32 Td (A known good file) Tj ET');
+/** Two rows of two words. */
+export const PDF_TABLE = page('BT /F 8 Tf 4 32 Td (known) Tj 32 0 Td (good) Tj -32 -12 Td (file) Tj 32 0 Td (here) Tj ET');
 /** The same without text: only OCR reads it. */
 export const SCAN = page('8 32 24 4 re f');
 

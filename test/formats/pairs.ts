@@ -27,7 +27,7 @@ import { judge as judgeImage } from '../kit/judges/pictures/images.ts';
 import { judge as judgeSubtitles } from '../kit/judges/subtitles.ts';
 import { convertTo, type Service } from '../kit/roles/service.ts';
 import { sharedService } from '../kit/roles/shared-service.ts';
-import { pageOfGrid, pageOfText } from './pictured.ts';
+import { pageOfGrid, pageOfText, tabled } from './pictured.ts';
 import { choosePairs, listOf, offered, type Pair, pairsOf, releaseToProve, seedOfCatalog, testNameOf, unlisted } from './spread.ts';
 
 type Build = (seed: string, folder: string) => Promise<string>;
@@ -37,13 +37,14 @@ type Judge = (path: string, seed: string) => Promise<void>;
 interface Proof {
   readonly build: Build;
   /** Which source of the format it is, where a format has several. */
-  readonly shows?: 'text' | 'grid' | 'subtitles' | 'motion';
+  readonly shows?: 'text' | 'grid' | 'subtitles' | 'motion' | 'table';
   readonly judge: Judge;
   readonly fields?: Readonly<Record<string, string>>;
 }
 
 const PICTURES: readonly Family[] = ['image', 'vector'];
 const RECORDINGS: readonly Family[] = ['audio', 'video'];
+const TABLES: ReadonlySet<string> = new Set(['csv', 'tsv', 'xlsx', 'ods']);
 const SEEDS = ['kestrel', 'marble'] as const;
 
 /** What proves one pair: a seeded source, and a judge that tells whether the result shows the seed. */
@@ -83,6 +84,9 @@ export function proofOf(source: string, target: string): Proof {
   // Icons are too small for letters: it shows the grid, from a page that does.
   if (target === 'ico' || target === 'icns')
     return { build: pageOfGrid, shows: 'grid', judge: (path, seed) => judgeImage(path, target, seed) };
+  const table = tabled[source];
+  if (table !== undefined && TABLES.has(target))
+    return { build: table, shows: 'table', judge: (path, seed) => judgeDocument(path, target, seed) };
   // A scan has no text but what is seen.
   if (PICTURES.includes(to) || (source === 'djvu' && target === 'pdf'))
     return { build, judge: (path, seed) => judgePicture(path, target, seed) };

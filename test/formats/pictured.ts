@@ -1,12 +1,14 @@
-/** Pictures of text, in any picture format that a converter here writes: what OCR is tried with. */
+/** Pictures of text, in any picture format that a converter here writes: what OCR is tried with; and pages that have a table. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { contentOf } from '../kit/catalog/content.ts';
 import { picturedPage } from '../kit/fixtures/documents/document-cases.ts';
+import { placedPdf } from '../kit/fixtures/documents/pdf.ts';
 import { fixtures as images } from '../kit/fixtures/pictures/images.ts';
 import { xcf } from '../kit/fixtures/pictures/xcf.ts';
-import type { Fixture } from '../kit/fixtures/written.ts';
+import { type Fixture, written } from '../kit/fixtures/written.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
@@ -40,4 +42,27 @@ export const pageOfGrid: Fixture = async (seed, folder) => {
   const path = join(folder, 'grid.pdf');
   await run('/usr/bin/rsvg-convert', ['--format', 'pdf', '--output', path, drawing ?? '']);
   return path;
+};
+
+/** Two words and two numbers of the seed in each row, and the total in the last. */
+function tableOf(seed: string): readonly (readonly string[])[] {
+  const { words, numbers, total } = contentOf(seed);
+  const rows = [0, 2, 4].map((at) => [words.slice(at, at + 2).join(' '), String(numbers[at]), String(numbers[at + 1])]);
+  return [['Region', 'Left', 'Right'], ...rows, ['Total', '', String(total)]];
+}
+
+/** Text around a table, in formats that have more than tables. */
+export const tabled: Readonly<Record<string, Fixture>> = {
+  html: written('html', (seed) => {
+    const rows = tableOf(seed).map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`);
+    return `<!DOCTYPE html><title>Table</title><p>Text around it.</p><table>${rows.join('')}</table>`;
+  }),
+  pdf: written('pdf', (seed) =>
+    placedPdf([
+      [
+        { text: 'Text around it, which is longer than the cells below are.', size: 12, x: 72, y: 760 },
+        ...tableOf(seed).flatMap((row, line) => row.map((text, column) => ({ text, size: 12, x: 72 + 160 * column, y: 700 - 16 * line }))),
+      ],
+    ]),
+  ),
 };

@@ -52,8 +52,11 @@ export const textProperty: DocumentProperty = counted({
   of: ' words',
   tolerance: otherWords,
   asked: (options, { changes = 0 }) => somePages(options) || (isSettled(options) && changes > 0),
-  // The marks of a source are no text, and a page's styles may hide some where it is printed.
-  unsure: (source, result) => source.isMarkup === true || (source.isStyled === true && result.pages !== undefined),
+  // The marks of a source are no text, a page's styles may hide some where it is printed, and a table of a page is a part of it.
+  unsure: (source, result) =>
+    source.isMarkup === true ||
+    (source.isStyled === true && result.pages !== undefined) ||
+    (result.isCells === true && source.isCells !== true),
   fits: () => true,
   promised: isBlank,
 });
@@ -62,8 +65,9 @@ export const textProperty: DocumentProperty = counted({
  * A text without a word, and without a picture that may show them. Pages are not judged on either side: what a PDF prints in a font of signs, and the
  * invisible words under a scan, are no words to every reader. Nor are those that styles may hide.
  */
-function isBlank({ words = [], ...source }: DocumentSide, { words: others, pictures = 0, pages }: DocumentSide): boolean {
-  const isPlain = source.pages === undefined && pages === undefined && source.isStyled !== true && source.hasHiding !== true;
+function isBlank({ words = [], ...source }: DocumentSide, { words: others, pictures = 0, pages, isCells }: DocumentSide): boolean {
+  const isPlain =
+    isCells !== true && source.pages === undefined && pages === undefined && source.isStyled !== true && source.hasHiding !== true;
   return isPlain && words.length >= CERTAIN_WORDS && others?.length === 0 && pictures === 0;
 }
 

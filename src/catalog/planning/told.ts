@@ -26,7 +26,7 @@ export function progressTold(line: string): number | undefined {
 
 /** Why a program that prepares a text refuses it. */
 export const reasonOfText = (output: string, code: number | null): Reason | undefined =>
-  reasonTold(output, code, ['corrupt_input', 'unsupported_variant', 'input_limit']);
+  reasonTold(output, code, ['corrupt_input', 'unsupported_variant', 'input_limit', 'invalid_option']);
 
 /** Where there is no result, they end with this status, and the answer says why. */
 const REFUSED = 2;

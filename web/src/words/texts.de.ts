@@ -47,8 +47,8 @@ export const texts: CatalogTexts = {
       'Beginn des Teils, der bleibt; wird aus einem Video ein Bild, dessen Zeitpunkt.',
     'End of the part to keep. Default: the end.': 'Ende des Teils, der bleibt; ohne Angabe das Ende der Aufnahme.',
     'Audio track, from 1 on; audio_track says the same.': 'Welche Spur, gezählt ab 1; wie audio_track.',
-    'The sheet to convert: its number or its name. Default: all.':
-      'Das Blatt, das umgewandelt wird: seine Nummer oder sein Name; ohne Angabe alle.',
+    'The sheet, or the table of a page: its number, name or caption. Default: all sheets, the first table.':
+      'Das Blatt, oder die Tabelle einer Seite: ihre Nummer, ihr Name oder ihre Beschriftung; ohne Angabe alle Blätter, die erste Tabelle.',
     'How a sheet is printed: as_set in it, as wide as a page, or whole on one page.':
       'Wie ein Blatt gedruckt wird: wie darin eingestellt, so breit wie eine Seite, oder ganz auf einer Seite.',
     'Whether comments are annotations of the PDF, or left out.': 'Ob Kommentare Anmerkungen des PDFs werden oder wegbleiben.',
@@ -254,6 +254,7 @@ export const texts: CatalogTexts = {
     page_incomplete: 'Die Seite war nach {1} Sekunden noch nicht ganz geladen; das Ergebnis zeigt sie, wie sie da war.',
     pages_beyond_end: 'Das Dokument hat {1} Seiten; spätere gibt es nicht.',
     streams_dropped: 'Das Ergebnis enthält nicht alle Spuren der Quelle.',
+    tables_left_out: 'Das Dokument hat {1} Tabellen, und nur die erste ist im Ergebnis; es gibt eine Einstellung, die eine andere wählt.',
     text_cut: 'Der Text ist zu lang: Hier steht nur sein Anfang.',
     slides_hidden: 'Ausgeblendete Folien fehlen im Ergebnis; es gibt eine Einstellung, die sie druckt.',
     notes_dropped: 'Die Notizen der Folien fehlen im Ergebnis; es gibt eine Einstellung, die sie druckt.',
@@ -372,6 +373,7 @@ export const texts: CatalogTexts = {
     'types of columns': 'Typen der Spalten',
     'types of values (XML has only text)': 'Typen der Werte (XML kennt nur Text)',
     'variations: the result is the default instance': 'Variationen: Das Ergebnis ist der Grundschnitt',
+    'what stands outside of the table': 'was außerhalb der Tabelle steht',
     'what a package manager reads': 'was eine Paketverwaltung liest',
     'what the file says of the patient and the device': 'was die Datei über Patient und Gerät sagt',
     'when each line ends': 'wann jede Zeile endet',

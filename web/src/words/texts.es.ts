@@ -46,8 +46,8 @@ export const texts: CatalogTexts = {
       'Dónde empieza la parte que se conserva; si un vídeo se convierte en imagen, el fotograma.',
     'End of the part to keep. Default: the end.': 'Dónde termina la parte que se conserva; si no se indica, al final de la grabación.',
     'Audio track, from 1 on; audio_track says the same.': 'Qué pista, contando desde 1; como audio_track.',
-    'The sheet to convert: its number or its name. Default: all.':
-      'La hoja que se convierte: su número o su nombre; si no se indica, todas.',
+    'The sheet, or the table of a page: its number, name or caption. Default: all sheets, the first table.':
+      'La hoja, o la tabla de una página: su número, su nombre o su título; si no se indica, todas las hojas, la primera tabla.',
     'How a sheet is printed: as_set in it, as wide as a page, or whole on one page.':
       'Cómo se imprime una hoja: como está configurada, tan ancha como una página, o entera en una página.',
     'Whether comments are annotations of the PDF, or left out.': 'Si los comentarios son anotaciones del PDF o se omiten.',
@@ -251,6 +251,7 @@ export const texts: CatalogTexts = {
     page_incomplete: 'La página aún no había terminado de cargarse al cabo de {1} segundos; el resultado la muestra como estaba.',
     pages_beyond_end: 'El documento tiene {1} páginas; no hay más.',
     streams_dropped: 'El resultado no contiene todas las pistas del original.',
+    tables_left_out: 'El documento tiene {1} tablas y solo la primera está en el resultado; hay un ajuste que elige otra.',
     text_cut: 'El texto es demasiado largo: aquí está solo su principio.',
     slides_hidden: 'Faltan diapositivas ocultas en el resultado; hay un ajuste que las imprime.',
     notes_dropped: 'Faltan las notas de las diapositivas en el resultado; hay un ajuste que las imprime.',
@@ -367,6 +368,7 @@ export const texts: CatalogTexts = {
     'types of columns': 'los tipos de las columnas',
     'types of values (XML has only text)': 'los tipos de los valores (XML solo tiene texto)',
     'variations: the result is the default instance': 'las variaciones: el resultado es la instancia por defecto',
+    'what stands outside of the table': 'lo que está fuera de la tabla',
     'what a package manager reads': 'lo que lee un gestor de paquetes',
     'what the file says of the patient and the device': 'lo que el archivo dice del paciente y del aparato',
     'when each line ends': 'cuándo termina cada línea',

@@ -8,7 +8,7 @@ export interface Told {
 
 type Answer =
   | { readonly ok: true; readonly warnings: readonly Told[] }
-  | ({ readonly ok: false } & Pick<FileRefused, 'reason' | 'details' | 'says'>);
+  | ({ readonly ok: false } & Pick<FileRefused, 'reason' | 'details' | 'says' | 'misfit'>);
 type Work = () => readonly Told[] | Promise<readonly Told[]>;
 
 /** @param work returns warnings @param more returns further fields of the answer */
@@ -24,8 +24,8 @@ export async function answerFrom(work: Work): Promise<Answer> {
     return { ok: true, warnings: await work() };
   } catch (error) {
     if (!(error instanceof FileRefused)) throw error;
-    const { reason, details, says } = error;
-    return { ok: false, reason, details, says };
+    const { reason, details, says, misfit } = error;
+    return { ok: false, reason, details, says, misfit };
   }
 }
 

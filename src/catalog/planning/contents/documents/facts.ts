@@ -7,6 +7,8 @@ export interface DocumentFacts {
   readonly joined?: readonly string[];
   /** Whether the words are those of the source text, with addresses and marks that do not show. */
   readonly isMarkup?: boolean;
+  /** Whether the words are those of cells, without numbers. */
+  readonly isCells?: boolean;
   /** Whether styles may hide some of the words. */
   readonly isStyled?: boolean;
   /** Whether one of its styles hides text, which may be all of it. */

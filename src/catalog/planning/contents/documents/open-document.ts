@@ -136,6 +136,7 @@ function factsIn({ content, styles, meta }: Parts): OfficeFacts {
   walkTags(content, onTag, onText);
   const table = sheets.facts();
   const common: DocumentFacts = {
+    ...(table !== undefined && { isCells: true }),
     words: (table === undefined ? distinctWords : cellWords)(pieces.join('')),
     links: links.size,
     pictures: pictures.size === 0 ? embedded : pictures.size,

@@ -60,7 +60,7 @@ export function separatedFacts(text: string, separator = likelySeparator(text)):
     else if (!isQuoted && letter === '\n') [row, column] = [row + 1, 1];
     else if (letter !== '\r') [rows, columns] = [row, Math.max(columns, column)];
   }
-  return { document: { words: cellWords(text) }, table: { sheets: 1, hiddenSheets: 0, rows, columns } };
+  return { document: { isCells: true, words: cellWords(text) }, table: { sheets: 1, hiddenSheets: 0, rows, columns } };
 }
 
 function likelySeparator(text: string): string {

@@ -32,7 +32,10 @@ export function workbookFacts(file: Package): OfficeFacts {
     }
   }
   const table: TableFacts = { sheets: sheets.length, hiddenSheets: hidden.size, ...total, cellLinks: links.size };
-  return { table, document: { words: cellWords(texts.join(' ')), pictures: pictures.size, links: links.size, title: titleOf(file) } };
+  return {
+    table,
+    document: { isCells: true, words: cellWords(texts.join(' ')), pictures: pictures.size, links: links.size, title: titleOf(file) },
+  };
 }
 
 function sheetsIn(xml: string): { readonly sheets: readonly string[]; readonly hidden: ReadonlySet<string> } {

@@ -19,6 +19,13 @@ export function rowsIn(
   return { rows: data, warnings: isQuotedWrongly ? ['A quotation mark in the table has no end, or text behind it.'] : [] };
 }
 
+/** As text, each row a line. */
+export const separatedText = (rows: readonly (readonly string[])[], separator: string): string =>
+  papa.unparse(
+    rows.map((row) => [...row]),
+    { delimiter: separator, newline: '\n' },
+  );
+
 /** @param separator between values; of a text that is read, `''`: the one that splits its rows alike */
 const separated = (separator: string, between: string): Syntax => ({
   read: (text, types) => {

@@ -11,15 +11,26 @@ export const MOST_VALUES = 5_000_000;
 
 /** Data that the target cannot hold, or a file that is not what it is named. */
 export class FileRefused extends Error {
-  readonly reason: 'corrupt_input' | 'unsupported_variant' | 'input_limit' | 'model_not_installed';
+  readonly reason: 'corrupt_input' | 'unsupported_variant' | 'input_limit' | 'invalid_option' | 'model_not_installed';
   readonly says: string | undefined;
   readonly details: Limit | undefined;
-  constructor(reason: FileRefused['reason'], says?: string, details?: Limit) {
+  /** The option that does not fit the file; with the reason `invalid_option`. */
+  readonly misfit: Misfit | undefined;
+  constructor(reason: FileRefused['reason'], says?: string, details?: Limit, misfit?: Misfit) {
     super(says ?? reason);
     this.reason = reason;
     this.says = says;
     this.details = details;
+    this.misfit = misfit;
   }
+}
+
+/** An option that asks for what this file does not have. */
+interface Misfit {
+  readonly option: string;
+  readonly received: string;
+  readonly allowed: string;
+  readonly says: string;
 }
 
 interface Limit {

@@ -20,6 +20,18 @@ export function markupBlocks({ blocks }: Tree): readonly Block[] {
 
 const LEVELS_OF_PART = 4;
 
+/** The tables alone, wherever they stand; of one within another only the inner one, since pages are laid out by the outer. @throws FileRefused for a tree that is nested too deep */
+export function tableBlocks({ blocks }: Tree): readonly Block[] {
+  if (isDeeper(blocks, DEEPEST_TREE)) throw beyond('levels of the text', DEEPEST_TREE / LEVELS_OF_PART);
+  return tableNodes(blocks).flatMap((table) => markupBlocks({ blocks: [table] } as Tree));
+}
+
+function tableNodes(node: Json): readonly Json[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const inner = (Object.values(node) as Json[]).flatMap(tableNodes);
+  return typeOf(node) === 'Table' && inner.length === 0 ? [node] : inner;
+}
+
 /** Without recursion. */
 function isDeeper(tree: Json, most: number): boolean {
   let level: readonly Json[] = [tree];
