@@ -288,6 +288,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
   'catalog/planning/documents/pdf.ts': (module) => ({
     // What it reads is an engine's inspection, which is tried with its engine.
     measurePdf: NOT_FOREIGN,
+    shownSizes: as(module['shownSizes']),
     openPdf: NOT_FOREIGN,
     prune: NOT_FOREIGN,
     pagesForQpdf: NOT_FOREIGN,

@@ -1,8 +1,10 @@
 /** LibreOffice's PDF import, in the word processor. It would report a single page for any PDF, so the pages are counted first. */
 import { type Engine, everyPair } from '../../engine.ts';
 import { PDF } from '../../known-good.ts';
-import { explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../../planning/documents/pdf.ts';
+import { explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF, shownSizes } from '../../planning/documents/pdf.ts';
 import { askOffice, explainOffice, OFFICE, OFFICE_LIMITS } from '../documents/libreoffice/ask.ts';
+
+const MEASURED = measurePdf();
 
 export const engine: Engine = {
   id: 'libreoffice-pdf',
@@ -16,11 +18,15 @@ export const engine: Engine = {
   }),
   trials: [{ file: PDF, target: 'odt', slow: true }],
   options: () => ['password'],
-  inspect: measurePdf(),
+  inspect: {
+    ...MEASURED,
+    read: (stdout, task) => ({ ...MEASURED.read(stdout, task), sizes: shownSizes(stdout) }),
+  },
   plan: (task) => {
     // LibreOffice 7.4 does not load a PDF with AES encryption, with or without a password: it gets a decrypted one.
     const { steps, path, warnings } = openPdf(task);
-    const { steps: asked } = askOffice({ ...task, input: path, passwordFile: undefined }, 'text');
+    const pageSizes = task.facts['sizes'] as readonly (readonly [number, number])[];
+    const { steps: asked } = askOffice({ ...task, input: path, passwordFile: undefined }, 'text', { pageSizes });
     return { steps: [...steps, ...asked], warnings };
   },
   explain: (output) => explainOffice(output) ?? explainPdf(output),

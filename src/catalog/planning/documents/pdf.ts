@@ -76,6 +76,17 @@ function boundDrawn({ forms, bytes }: Pick<Measures, 'forms' | 'bytes'>): void {
   if (bytes > MAX_CONTENT) throw inputLimit('bytes of content of drawn forms', MAX_CONTENT, bytes);
 }
 
+/** As `measure` prints them. @returns width and height of each page as it is shown, points; the title comes first and may have such lines, so the last ones count */
+export function shownSizes(stdout: string): readonly (readonly [width: number, height: number])[] {
+  const turned = new Map([...stdout.matchAll(/^Page\s+(\d+) rot:\s+(\d+)/gm)].map(([, page, turn]) => [page, Number(turn) % 180 !== 0]));
+  const sizes = new Map<number, readonly [number, number]>();
+  for (const [, page, width, height] of stdout.matchAll(PAGE_SIZE))
+    sizes.set(Number(page), turned.get(page) === true ? [Number(height), Number(width)] : [Number(width), Number(height)]);
+  return [...sizes].toSorted(([one], [other]) => one - other).map(([, size]) => size);
+}
+
+const PAGE_SIZE = /^Page\s+(\d+) size:\s+([\d.e+]+) x ([\d.e+]+) pts/gm;
+
 /** @throws Failure `corrupt_input` without pages, `input_limit` with too many */
 function pageCount(stdout: string): number {
   const counted = /^(\d+)\s*$/.exec(stdout);
@@ -111,7 +122,7 @@ function readMeasures(stdout: string): Measures {
 /** A page's `UserUnit` counts, whether or not this version of the engine applies it. */
 function refuseGiants(stdout: string, units: Measures['units'], chosen: ReadonlySet<number>, dpi: number): void {
   let together = 0;
-  for (const [, page, width, height] of stdout.matchAll(/^Page\s+(\d+) size:\s+([\d.e+]+) x ([\d.e+]+) pts/gm)) {
+  for (const [, page, width, height] of stdout.matchAll(PAGE_SIZE)) {
     const scale = (dpi / POINTS_PER_INCH) * (units.get(Number(page)) ?? 1);
     const pixels = Math.ceil(Number(width) * Number(height) * scale ** 2);
     if (!chosen.has(Number(page))) continue;

@@ -9,7 +9,7 @@
 It writes only to the current folder, which also holds LibreOffice's profile.
 
 Request: input (path), source (format id, detected by our own sniffing), output (path of an empty folder), target (format id),
-family ("text", "sheet" or "slides": what the source becomes once it is loaded), and optional passwordFile (path), pages ([[first, last], ...]),
+family ("text", "sheet" or "slides": what the source becomes once it is loaded), and optional passwordFile (path), pages ([[first, last], ...]), pageSizes ([[width, height], ...] of a PDF, points),
 quality (1 to 100, of JPEG in a PDF), pdfa ("2b": a PDF/A-2b), csvTypes ("auto": numbers of a CSV are read as such however they are written). Answer: {"ok": true, "warnings": []} or {"ok": false, "reason", "words", "details"?}.
 """
 

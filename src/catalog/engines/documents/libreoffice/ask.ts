@@ -25,7 +25,7 @@ export function askOffice(
   { source, target, options, input, output, passwordFile }: Omit<Task, 'facts' | 'scratch'>,
   family: OfficeModule | undefined,
   /** Fields of the request that no option sets. */
-  more: { readonly marks?: true } = {},
+  more: { readonly marks?: true; readonly pageSizes?: readonly (readonly [width: number, height: number])[] } = {},
 ): Plan {
   const request = {
     input,

@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 from pathlib import Path
 
+from choices.paper import lay_out
 from choices.selection import choose
 from fonts import replaced_fonts
 from privacy import keep_to_itself
@@ -22,6 +23,8 @@ def convert(office, request):
     try:
         if request["source"] in PICTURES:
             fit_page(document)
+        if request.get("pageSizes"):
+            lay_out(document, request["pageSizes"])
         warnings += keep_to_itself(document, request["family"])
         warnings += choose(document, request)
         warnings += lost_formulas(document, request)
