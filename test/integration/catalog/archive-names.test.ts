@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { convert } from '../../kit/roles/service.ts';
 import { conversionGround } from './ground.ts';
 
 const ground = conversionGround('archive-names');
@@ -81,5 +82,33 @@ describe('a name that misleads', () => {
     const { files, warnings } = await converted(number(['a/b.txt', 'a/c.txt', '.d', 'é']), 'zip', 'tar');
     expect(files).toEqual(number(['a/b.txt', 'a/c.txt', '.d', 'é']));
     expect(warnings).toEqual({});
+  });
+});
+
+describe('long paths in an ISO', () => {
+  const zipOf = async (levels: number, length: number): Promise<string> => {
+    const path = join(await ground.aFolder(), 'made.zip');
+    const folders = Array.from({ length: levels }, (_, at) => String(at).padEnd(length, 'x'));
+    python(WRITE, path, JSON.stringify([[[...folders, 'kestrel.txt'].join('/'), 'marble']]));
+    return path;
+  };
+  const codesOf = ({ job }: Awaited<ReturnType<typeof ground.to>>) => job.warnings.map(({ code }) => code);
+
+  it('are whole for Unix where Windows has no room for them, and this is said', async () => {
+    const result = await ground.to(await zipOf(6, 60), 'iso');
+    expect(codesOf(result)).toContain('names_for_unix');
+    const listed = execFileSync('7z', ['l', '-ba', '-slt', result.path]).toString();
+    expect(listed).toMatch(/^Path = 0x{59}\/1x{59}\/2x{59}\/3x{59}\/4x{59}\/5x{59}\/kestrel\.txt$/m);
+    expect(execFileSync('7z', ['x', '-so', result.path]).toString()).toBe('marble');
+  });
+
+  it('are not said where Windows has room', async () => {
+    expect(codesOf(await ground.to(await zipOf(3, 60), 'iso'))).not.toContain('names_for_unix');
+  });
+
+  it('of more folders within one another than an ISO made here has are refused with both numbers', async () => {
+    expect((await ground.to(await zipOf(13, 4), 'iso')).job.status).toBe('done');
+    const { error } = await convert(ground.url, await zipOf(14, 4), 'iso');
+    expect(error?.details).toMatchObject({ reason: 'input_limit', limit: 'folders within one another', max: 13, received: 14 });
   });
 });

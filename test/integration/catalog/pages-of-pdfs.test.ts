@@ -41,7 +41,7 @@ describe.each(['odt', 'docx'])('a PDF as %s', (target) => {
     expect(job.warnings.map(({ code }) => code)).not.toContain('property_lost');
     const found = pagesOf((await ground.to(path, 'pdf')).path);
     expect(found.sizes).toEqual(sizes);
-    // LibreOffice breaks the lines of turned frames of a DOCX anew.
+    // In a DOCX, LibreOffice breaks the lines of turned frames elsewhere.
     if (turn === 0) expect(found.words).toEqual(['kestrel', 'marble']);
   });
 });

@@ -228,6 +228,7 @@ export const texts: CatalogTexts = {
     lossy: 'Bei der Umwandlung aus {1} geht Folgendes verloren: {2}.',
     low_confidence: 'Das Ergebnis ist unsicher: Sehen Sie es sich genau an.',
     low_resolution: 'Der Kopf ist auf dem Foto klein: Er wurde {1}-fach vergrößert.',
+    names_for_unix: 'Pfade sind zu lang für ein ISO unter Windows: Dort erscheinen kurze Namen, unter Linux und macOS die ganzen.',
     names_alike: 'Einige Namen unterscheiden sich nur durch Großbuchstaben: Manche Systeme behalten davon je einen.',
     names_changed: 'Einige Namen führen irre oder sind nicht auf jedem System möglich: Sie wurden im Ergebnis geändert.',
     names_collide: 'Einige Dateien oder Ordner hießen wie andere: Sie tragen im Ergebnis eine Nummer.',

@@ -225,6 +225,7 @@ export const texts: CatalogTexts = {
     lossy: 'Al convertir desde {1} se pierde lo siguiente: {2}.',
     low_confidence: 'El resultado es dudoso: revíselo con atención.',
     low_resolution: 'La cabeza es pequeña en la foto: se ha ampliado {1} veces.',
+    names_for_unix: 'Hay rutas demasiado largas para un ISO en Windows: allí se ven nombres cortos; en Linux y macOS, los completos.',
     names_alike: 'Algunos nombres solo se distinguen por las mayúsculas: algunos sistemas conservan uno de cada.',
     names_changed: 'Algunos nombres confunden o no son posibles en todos los sistemas: se han cambiado en el resultado.',
     names_collide: 'Algunos archivos o carpetas se llamaban como otros: en el resultado llevan un número.',

@@ -45,7 +45,7 @@ export const engine: Engine = {
     read: bounded,
   },
   plan: ({ source, target, input, output, scratch, passwordFile, facts }) => ({
-    warnings: warningsOf(facts as unknown as Found),
+    warnings: warningsOf(facts as unknown as Found, target),
     steps: [
       {
         run: 'archive',
@@ -58,6 +58,7 @@ export const engine: Engine = {
           target,
           `${output}/archive.${target}`,
           String(facts['bytes']),
+          ...(isBeyondJoliet(facts as unknown as Found, target) ? ['unix'] : []),
         ],
         progress: shareOf,
       },
@@ -82,18 +83,34 @@ interface Found {
   readonly apart: number;
   readonly alike: number;
   readonly nodes: number;
+  readonly deepest: number;
+  readonly longest: number;
   /** A TAR without its end. */
   readonly openEnded: boolean;
 }
 
+/** Bytes of a path in an ISO that Windows can read; libarchive writes none that is longer (Joliet Specification, "Relaxation of ISO 9660"). */
+const MOST_JOLIET = 240;
+/** Folders within one another: libarchive 3.6 crashes where Rock Ridge needs to move them twice. */
+const DEEPEST_ISO = 13;
+
+const isBeyondJoliet = ({ longest }: Found, target: string): boolean => target === 'iso' && longest > MOST_JOLIET;
+
 /** @throws Failure `input_limit`, `corrupt_input`, `unsupported_variant` */
-function bounded(stdout: string, { source }: Pick<Task, 'source'>): Facts {
+function bounded(stdout: string, { source, target }: Pick<Task, 'source' | 'target'>): Facts {
   const line = stdout.trimEnd().split('\n').at(-1) ?? '';
   const found = JSON.parse(line) as Found;
   const all = found.entries + found.links + found.devices + found.unsafe + found.own;
   if (all > MAX_ENTRIES) throw inputLimit('entries', MAX_ENTRIES, all);
   if (found.nodes > MAX_NODES) throw inputLimit('entries', MAX_NODES, found.nodes);
   if (found.bytes > found.most) throw inputLimit('unpacked_bytes', found.most, found.bytes);
+  if (target === 'iso' && found.deepest > DEEPEST_ISO)
+    throw inputLimit(
+      'folders within one another',
+      DEEPEST_ISO,
+      found.deepest,
+      `An ISO made here has ${DEEPEST_ISO} folders within one another at most; the archive has ${found.deepest}.`,
+    );
   if (found.entries === 0) throw conversionFailed('corrupt_input', { says: 'The archive contains no file or folder.' });
   // These have the content at one of a file's names, libarchive gives it to none of them.
   if (found.hardLinks > 0 && LINKS_LOSE.includes(source))
@@ -102,7 +119,8 @@ function bounded(stdout: string, { source }: Pick<Task, 'source'>): Facts {
   return { ...found };
 }
 
-function warningsOf({ links, devices, unsafe, guessed, changed, apart, alike, openEnded }: Found): readonly EngineWarning[] {
+function warningsOf(found: Found, target: string): readonly EngineWarning[] {
+  const { links, devices, unsafe, guessed, changed, apart, alike, openEnded } = found;
   const dropped = [
     [links, 'links'],
     [devices, 'special files'],
@@ -123,6 +141,14 @@ function warningsOf({ links, devices, unsafe, guessed, changed, apart, alike, op
             message: `${changed} names mislead, or cannot be had on every system: they were changed in the result.`,
           },
         ]),
+    ...(isBeyondJoliet(found, target)
+      ? [
+          {
+            code: 'names_for_unix',
+            message: 'Paths are too long for an ISO on Windows: it shows short names, Linux and macOS show the whole.',
+          },
+        ]
+      : []),
     ...namesCollide(apart),
     ...(alike === 0
       ? []

@@ -2,12 +2,13 @@
  * Reads an archive entry by entry, and writes its files and folders into another one. No entry's name ever names a file on this disk.
  *
  *   archive.ts --bsdtar=PATH inspect INPUT FORMAT FOLDER PASSWORD-FILE TARGET
- *   archive.ts --bsdtar=PATH convert INPUT FORMAT FOLDER PASSWORD-FILE TARGET OUTPUT TOTAL
+ *   archive.ts --bsdtar=PATH convert INPUT FORMAT FOLDER PASSWORD-FILE TARGET OUTPUT TOTAL [unix]
  *   archive.ts filter REPORT TOTAL MOST TARGET
  *
  * libarchive unpacks to a pax stream (POSIX.1-2008, pax, "ustar Interchange Format"), `filter` passes on what may be in an archive, and libarchive
  * packs that. The shell joins them: Node's own pipes are sockets, which confined programs may not open. FOLDER is for temporary files, and
- * PASSWORD-FILE may be `/dev/null`. `inspect` prints one line of JSON, what `filter` found; `convert` prints `5 of 20`, bytes, as it goes.
+ * PASSWORD-FILE may be `/dev/null`. `inspect` prints one line of JSON, what `filter` found; `convert` prints `5 of 20`, bytes, as it goes; with
+ * `unix`, an ISO gets no names for Windows.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -32,6 +33,8 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   cpio: ['--format=newc'],
   iso: ['--format=iso9660', '--options=iso9660:joliet=long'],
 };
+/** An ISO with paths that Joliet does not allow gets the names of Rock Ridge alone, which Windows does not read. */
+const WITHOUT_JOLIET = ['--format=iso9660', '--options=iso9660:!joliet'];
 
 /** Formats that are unpacked on Windows, too; the others are for any Unix. */
 const FOR_WINDOWS: ReadonlySet<string> = new Set(['zip', 'cbz', '7z', 'iso']);
@@ -100,13 +103,17 @@ if (first === 'filter') {
   process.exitCode = filter(report, { total: Number(total), most: Number(most), forWindows: FOR_WINDOWS.has(target) }) ? 0 : 1;
 } else {
   const bsdtar = first.replace(/^--bsdtar=/, '');
-  const [mode = '', input = '', format = '', folder = '', passwordFile = '', target = '', output = '', total = '0'] = others;
-  const found = run(bsdtar, { input, format, folder, passwordFile, target }, mode === 'inspect' ? undefined : { output, total });
+  const [mode = '', input = '', format = '', folder = '', passwordFile = '', target = '', output = '', total = '0', system] = others;
+  const found = run(
+    bsdtar,
+    { input, format, folder, passwordFile, target },
+    mode === 'inspect' ? undefined : { output, total, forUnix: system === 'unix' },
+  );
   if (mode === 'inspect') process.stdout.write(`${JSON.stringify({ ...found, openEnded: format === 'tar' && !endsWhole(input) })}\n`);
 }
 
 /** @returns what was found; ends the process where the archive cannot be read or written */
-function run(bsdtar: string, source: Source, to?: { readonly output: string; readonly total: string }): Found {
+function run(bsdtar: string, source: Source, to?: { readonly output: string; readonly total: string; readonly forUnix: boolean }): Found {
   const { input, format, folder, passwordFile, target } = source;
   const isIt = isWhatItSays(bsdtar, source);
   if (isIt === undefined) fail(bsdtar, source, true);
@@ -119,7 +126,7 @@ function run(bsdtar: string, source: Source, to?: { readonly output: string; rea
   const most = String(mostUnpacked(statSync(input).size));
   const names = [bsdtar, input, folder, passwordFile, process.execPath, process.argv[1] ?? '', to?.total ?? '0', most];
   const written = [to?.output ?? '', target];
-  const writer = to === undefined ? [] : [...(WRITERS[target] ?? [])];
+  const writer = to === undefined ? [] : to.forUnix ? WITHOUT_JOLIET : (WRITERS[target] ?? []);
   for (const name of ['found', 'failed', 'read']) rmSync(`${folder}/${name}`, { force: true });
   const { status, error } = spawnSync('/bin/sh', ['-c', script, 'sh', ...names, ...written, ...writer], {
     stdio: ['ignore', 'inherit', 'inherit'],

@@ -27,7 +27,7 @@ export interface Expected {
 export function filter(report: string, expected: Expected): boolean {
   const found: Found = {
     ...{ entries: 0, bytes: 0, most: expected.most, links: 0, hardLinks: 0, sparse: 0 },
-    ...{ own: 0, devices: 0, unsafe: 0, guessed: 0, changed: 0, apart: 0, alike: 0, nodes: 0 },
+    ...{ own: 0, devices: 0, unsafe: 0, guessed: 0, changed: 0, apart: 0, alike: 0, nodes: 0, deepest: 0, longest: 0 },
   };
   const isWhole = copy(found, expected);
   writeFileSync(report, JSON.stringify(found));
@@ -61,6 +61,7 @@ function copy(found: Found, { total, forWindows }: Expected): boolean {
     if (isTooMuch(found)) return false;
     if (entry !== undefined) {
       found.entries++;
+      reach(found, entry);
       write(headerOf(entry, size));
     }
     if (!input.pass(padded(size), entry === undefined ? undefined : write)) return false;
@@ -74,6 +75,17 @@ function copy(found: Found, { total, forWindows }: Expected): boolean {
   // What follows the end is padding.
   while (input.pass(CHUNK));
   return true;
+}
+
+/** Units of UTF-16 in a name of Joliet. */
+const JOLIET_NAME = 103;
+
+/** Counts its folders, and its path as libarchive does for Joliet: with a slash before each name. */
+function reach(found: Found, { name, isFolder }: Entry): void {
+  const parts = name.split('/');
+  found.deepest = Math.max(found.deepest, isFolder ? parts.length : parts.length - 1);
+  const length = parts.reduce((sum, part) => sum + 1 + Buffer.byteLength(part.slice(0, JOLIET_NAME)), 0);
+  found.longest = Math.max(found.longest, length);
 }
 
 interface Entry {

@@ -29,6 +29,10 @@ export interface Found {
   alike: number;
   /** Files and folders, including those that only appear in the path of a file. */
   nodes: number;
+  /** Folders within one another. */
+  deepest: number;
+  /** Bytes of the longest path as Joliet has it, for Windows: each name cut to 103 units of UTF-16. */
+  longest: number;
 }
 
 const MAX_UNPACKED_BYTES = 4 * 1024 ** 3;
