@@ -398,8 +398,8 @@ export const texts: CatalogTexts = {
     'The {1} channels of the recording were mixed to {2}.': 'Die {1} Kanäle der Aufnahme wurden auf {2} gemischt.',
     'Some layers change those below them in ways that are not converted: they cover them instead.':
       'Einige Ebenen verändern die darunter auf eine Weise, die nicht umgewandelt wird: Sie verdecken sie stattdessen.',
-    'A quotation mark in the table has no end, or text behind it.':
-      'Ein Anführungszeichen in der Tabelle hat kein Ende, oder es folgt Text darauf.',
+    'A quotation mark in line {1} of the table has no end, or text behind it.':
+      'Ein Anführungszeichen in Zeile {1} der Tabelle hat kein Ende, oder es folgt Text darauf.',
     'Attached files are listed, but not included in the result: {1}.': 'Angehängte Dateien sind genannt, aber nicht im Ergebnis: {1}.',
     'Columns whose texts are in another file (.dbt or .fpt) are empty: {1}.':
       'Spalten, deren Texte in einer anderen Datei liegen (.dbt oder .fpt), sind leer: {1}.',

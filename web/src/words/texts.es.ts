@@ -392,7 +392,8 @@ export const texts: CatalogTexts = {
     'The {1} channels of the recording were mixed to {2}.': 'Los {1} canales de la grabación se mezclaron en {2}.',
     'Some layers change those below them in ways that are not converted: they cover them instead.':
       'Algunas capas cambian las de abajo de un modo que no se convierte: en su lugar las cubren.',
-    'A quotation mark in the table has no end, or text behind it.': 'Unas comillas de la tabla no se cierran, o las sigue un texto.',
+    'A quotation mark in line {1} of the table has no end, or text behind it.':
+      'En la línea {1} de la tabla, unas comillas no se cierran, o las sigue un texto.',
     'Attached files are listed, but not included in the result: {1}.':
       'Los archivos adjuntos se nombran, pero no están en el resultado: {1}.',
     'Columns whose texts are in another file (.dbt or .fpt) are empty: {1}.':

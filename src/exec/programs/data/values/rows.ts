@@ -15,8 +15,20 @@ export function rowsIn(
     delimitersToGuess: [',', ';', '\t', '|'],
     skipEmptyLines: empty ? false : 'greedy',
   });
-  const isQuotedWrongly = errors.some(({ type }) => type === 'Quotes');
-  return { rows: data, warnings: isQuotedWrongly ? ['A quotation mark in the table has no end, or text behind it.'] : [] };
+  const wrong = errors.find(({ type }) => type === 'Quotes');
+  if (wrong === undefined) return { rows: data, warnings: [] };
+  return {
+    rows: data,
+    warnings: [`A quotation mark in line ${lineAt(text, wrong.index ?? 0)} of the table has no end, or text behind it.`],
+  };
+}
+
+/** @returns the number of the line that a character stands in, from 1 on */
+function lineAt(text: string, index: number): number {
+  const beginning = text.slice(0, index);
+  const count = beginning.split('\n').length;
+  // Texts of old Macs.
+  return count > 1 ? count : beginning.split('\r').length;
 }
 
 /** As text, each row a line. */

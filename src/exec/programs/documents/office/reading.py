@@ -105,7 +105,9 @@ def reading_options(request, warnings):
     if source in ("csv", "tsv"):
         head = Path(request["input"]).read_bytes()
         separator = "\t" if source == "tsv" else separator_of(head)
-        texts = columns_of_text(Path(request["input"]), separator, "utf-8-sig")
+        texts, open_line = columns_of_text(Path(request["input"]), separator, "utf-8-sig")
+        if open_line is not None and head.count(b'"') % 2 == 1:
+            warnings.append({"code": "lossy", "message": f"A quotation mark in line {open_line} of the table has no end, or text behind it."})
         is_guessed = request.get("csvTypes") == "auto"
         warnings += types_warning(texts, is_guessed)
         columns = "" if is_guessed else "/".join(f"{column + 1}/2" for column in texts)
@@ -128,20 +130,24 @@ MOST_COLUMNS = 16_384
 
 
 def columns_of_text(path, separator, encoding):
-    """Returns the columns, from 0 on, with a value that would look different as a number: 007, 1e5, 1,234.50."""
+    """Returns the columns, from 0 on, with a value that would look different as a number: 007, 1e5, 1,234.50; and the line that the last value begins in, if
+    it goes on in others: the end of its quotation may be missing."""
     import csv
     from itertools import islice
 
     csv.field_size_limit(sys.maxsize)
-    found = set()
+    found, begins, last = set(), 1, None
     with path.open(encoding=encoding, errors="replace", newline="") as lines:
         try:
-            for row in csv.reader(lines, delimiter=separator):
+            reader = csv.reader(lines, delimiter=separator)
+            for row in reader:
                 found.update(column for column, value in enumerate(islice(row, MOST_COLUMNS)) if column not in found and is_changed_as_number(value))
+                last = begins + sum(value.count("\n") for value in row[:-1]) if row and "\n" in row[-1] else None
+                begins = reader.line_num + 1
         except (csv.Error, MemoryError):
             # Not as regular as it should be: what was seen so far tells enough.
             pass
-    return sorted(found)
+    return sorted(found), last
 
 
 def is_changed_as_number(value):
