@@ -45,6 +45,42 @@ describe('a text with formulas and prices in dollars', () => {
   });
 });
 
+describe('an ODT with a formula', () => {
+  const office = 'urn:oasis:names:tc:opendocument:xmlns';
+  const names = ['office', 'text', 'draw:drawing', 'svg:svg-compatible'].map((name) => {
+    const [prefix, full = prefix] = name.split(':');
+    return `xmlns:${prefix}="${office}:${full}:1.0"`;
+  });
+  const math = '<math xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mi>a</mi><mi>b</mi></mfrac></math>';
+  /** Pandoc names the folder with a slash at its end, LibreOffice without one. */
+  const anOdt = async (named: string) => {
+    const path = join(await ground.aFolder(), 'a.odt');
+    const entry = (name: string, type: string) => `<manifest:file-entry manifest:full-path="${name}" manifest:media-type="${type}"/>`;
+    const kind = 'application/vnd.oasis.opendocument';
+    const parts = [
+      ['mimetype', `${kind}.text`],
+      [
+        'content.xml',
+        `<office:document-content ${names.join(' ')} xmlns:xlink="http://www.w3.org/1999/xlink" office:version="1.2"><office:body><office:text><text:p>kestrel <draw:frame text:anchor-type="as-char" svg:width="1in" svg:height="1in"><draw:object xlink:href="${named}" xlink:type="simple"/></draw:frame> marble</text:p></office:text></office:body></office:document-content>`,
+      ],
+      ['Formula/content.xml', math],
+      [
+        'META-INF/manifest.xml',
+        `<manifest:manifest xmlns:manifest="${office}:manifest:1.0" manifest:version="1.2">${entry('/', `${kind}.text`)}${entry('content.xml', 'text/xml')}${entry('Formula/', `${kind}.formula`)}${entry('Formula/content.xml', 'text/xml')}</manifest:manifest>`,
+      ],
+    ] as const;
+    await writeFile(path, Buffer.concat([...zipOf(parts.map(([name, text]) => ({ name, bytes: Buffer.from(text) })))]));
+    return path;
+  };
+
+  it.each(['./Formula', './Formula/', 'Formula/'])('named %s, and no styles, has it in Markdown, in a page and in DOCX', async (named) => {
+    const file = await anOdt(named);
+    expect(await readFile((await ground.to(file, 'md')).path, 'utf8')).toMatch(/kestrel \$+\\frac\{a\}\{b\}\$+ marble/);
+    expect(await readFile((await ground.to(file, 'html')).path, 'utf8')).toContain('<mfrac><mi>a</mi><mi>b</mi></mfrac>');
+    expect(await textOf((await ground.to(file, 'docx')).path, 'word/document.xml')).toContain('<m:oMath');
+  });
+});
+
 describe('the notes of a book', () => {
   const page = (body: string) =>
     Buffer.from(
