@@ -1,8 +1,19 @@
 /** What libarchive and gzip say of an archive that they cannot read, in lower case. Names of files stand beside it: nothing else of a line is passed on. */
 
+/** Encrypted, in a way that libarchive does not decrypt: any 7z and RAR, and some ZIPs. */
+export const ENCRYPTED: readonly string[] = [
+  ...[
+    'encryption is not supported',
+    'encryption support unavailable',
+    'encryption not supported',
+    'crypto codec not supported',
+    'encrypted',
+  ],
+];
 /** The archive is sound, and made in a way that is not known here. */
 export const UNKNOWN_METHODS: readonly string[] = [
-  ...['encryption is not supported', 'crypto codec not supported', 'encrypted', 'unsupported compression', 'unsupported block header'],
+  ...ENCRYPTED,
+  ...['unsupported compression', 'unsupported block header'],
   ...['compression method', 'not supported', 'unsupported method', 'unrecognized archive format'],
 ];
 export const WRONG_PASSWORD: readonly string[] = ['incorrect passphrase'];

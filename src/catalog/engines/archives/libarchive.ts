@@ -99,7 +99,11 @@ const isBeyondJoliet = ({ longest }: Found, target: string): boolean => target =
 /** @throws Failure `input_limit`, `corrupt_input`, `unsupported_variant` */
 function bounded(stdout: string, { source, target }: Pick<Task, 'source' | 'target'>): Facts {
   const line = stdout.trimEnd().split('\n').at(-1) ?? '';
-  const found = JSON.parse(line) as Found;
+  const found = JSON.parse(line) as Found & { readonly encrypted?: true };
+  if (found.encrypted === true)
+    throw conversionFailed('unsupported_variant', {
+      says: `The archive is encrypted, and no program here decrypts this ${source}: unpack it with its password, and send its files or a ZIP of them.`,
+    });
   const all = found.entries + found.links + found.devices + found.unsafe + found.own;
   if (all > MAX_ENTRIES) throw inputLimit('entries', MAX_ENTRIES, all);
   if (found.nodes > MAX_NODES) throw inputLimit('entries', MAX_NODES, found.nodes);

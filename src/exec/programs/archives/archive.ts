@@ -7,12 +7,12 @@
  *
  * libarchive unpacks to a pax stream (POSIX.1-2008, pax, "ustar Interchange Format"), `filter` passes on what may be in an archive, and libarchive
  * packs that. The shell joins them: Node's own pipes are sockets, which confined programs may not open. FOLDER is for temporary files, and
- * PASSWORD-FILE may be `/dev/null`. `inspect` prints one line of JSON, what `filter` found; `convert` prints `5 of 20`, bytes, as it goes; with
+ * PASSWORD-FILE may be `/dev/null`. `inspect` prints one line of JSON, what `filter` found, or that it is encrypted; `convert` prints `5 of 20`, bytes, as it goes; with
  * `unix`, an ISO gets no names for Windows.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { DAMAGE, NO_PASSWORD, UNKNOWN_METHODS, WRONG_PASSWORD } from '../../../catalog/archive-phrases.ts';
+import { DAMAGE, ENCRYPTED, NO_PASSWORD, UNKNOWN_METHODS, WRONG_PASSWORD } from '../../../catalog/archive-phrases.ts';
 import { OUT_OF_MEMORY } from '../../../catalog/planning/out-of-memory.ts';
 import { endsWhole } from './archive/end.ts';
 import { filter } from './archive/filter.ts';
@@ -93,6 +93,8 @@ interface Source {
   readonly passwordFile: string;
   /** Format of the result. */
   readonly target: string;
+  /** Whether it is only looked at. */
+  readonly isInspected: boolean;
 }
 
 const ENVIRONMENT = { ...process.env, LC_ALL: 'C.UTF-8', TZ: 'UTC' };
@@ -106,7 +108,7 @@ if (first === 'filter') {
   const [mode = '', input = '', format = '', folder = '', passwordFile = '', target = '', output = '', total = '0', system] = others;
   const found = run(
     bsdtar,
-    { input, format, folder, passwordFile, target },
+    { input, format, folder, passwordFile, target, isInspected: mode === 'inspect' },
     mode === 'inspect' ? undefined : { output, total, forUnix: system === 'unix' },
   );
   if (mode === 'inspect') process.stdout.write(`${JSON.stringify({ ...found, openEnded: format === 'tar' && !endsWhole(input) })}\n`);
@@ -179,6 +181,10 @@ function failToRead(source: Source): never {
     : beginningOf(`${folder}/read`)
         .split('\n', MOST_COMPLAINTS)
         .flatMap((line) => phrasesIn(line.slice(line.indexOf(': ') + 1)));
+  if (source.isInspected && words.some((phrase) => ENCRYPTED.includes(phrase))) {
+    process.stdout.write('{"encrypted":true}\n');
+    process.exit(0);
+  }
   process.stderr.write(`${words.join('\n') || 'the archive cannot be read'}\n`);
   process.exit(1);
 }
