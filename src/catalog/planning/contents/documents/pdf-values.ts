@@ -11,8 +11,12 @@ export interface PdfReference {
 export type PdfDictionary = ReadonlyMap<string, PdfValue>;
 
 const MOST_DEPTH = 40;
-const SPACE = /[\s\0]/;
-const DELIMITERS = '()<>[]{}/% \t\r\n\f\0';
+const letters = (are: (letter: string) => boolean): Uint8Array =>
+  Uint8Array.from({ length: 256 }, (_, code) => (are(String.fromCharCode(code)) ? 1 : 0));
+/** By code, since a file has millions of them: blanks, and what ends a word. */
+const BLANKS = letters((letter) => /[\s\0]/.test(letter));
+const ENDS = letters((letter) => '()<>[]{}/% \t\r\n\f\0'.includes(letter));
+const PERCENT = 0x25;
 
 /** @param text one letter a byte @param end where to stop @returns the value that begins there, and null for what is none */
 export const valueIn = (text: string, at: number, end = text.length): PdfValue => new Reader(text.slice(at, end)).value(0);
@@ -39,21 +43,23 @@ class Reader {
 
   #skip(): void {
     for (; ; this.#at++) {
-      const letter = this.#text[this.#at];
-      if (letter === '%') while (this.#at < this.#text.length && !'\r\n'.includes(this.#text[this.#at] ?? '')) this.#at++;
-      else if (letter === undefined || !SPACE.test(letter)) return;
+      const code = this.#text.charCodeAt(this.#at);
+      if (code === PERCENT) while (this.#at < this.#text.length && !'\r\n'.includes(this.#text[this.#at] ?? '')) this.#at++;
+      else if (BLANKS[code] !== 1) return;
     }
   }
 
   #token(): string {
     const from = this.#at;
-    while (this.#at < this.#text.length && !DELIMITERS.includes(this.#text[this.#at] ?? '')) this.#at++;
+    while (this.#at < this.#text.length && ENDS[this.#text.charCodeAt(this.#at)] !== 1) this.#at++;
     return this.#text.slice(from, this.#at);
   }
 
   #name(): string {
     this.#at++;
-    return this.#token().replace(/#([\da-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+    const token = this.#token();
+    if (!token.includes('#')) return token;
+    return token.replace(/#([\da-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
   }
 
   #list(depth: number): readonly PdfValue[] {
