@@ -7,6 +7,9 @@ import { draw, type Share, shareOf } from './plan.ts';
 /** Set by scripts/test.ts in `make test`, to the commit unless told otherwise. Without it every test runs. */
 const seed = process.env['TEST_SEED'] ?? '';
 
+/** What this process had taken when its last file ended. */
+const noted = { seconds: 0 };
+
 export default class DrawingRunner extends TestRunner {
   onCollected(files: RunnerTestFile[]): void {
     if (seed === '') return;
@@ -15,9 +18,11 @@ export default class DrawingRunner extends TestRunner {
 
   override onAfterRunFiles(files: RunnerTestFile[]): void {
     super.onAfterRunFiles(files);
-    // Each file has a process, and what it started has ended with it.
+    // A process runs one file after another, and what one of them started has ended with it.
     const { own, children } = cpuTime();
-    for (const { filepath } of files) noteCpu(relative(process.cwd(), filepath), own + children);
+    const sofar = own + children;
+    for (const { filepath } of files) noteCpu(relative(process.cwd(), filepath), (sofar - noted.seconds) / files.length);
+    noted.seconds = sofar;
   }
 }
 
