@@ -138,7 +138,7 @@ const lanes =
           '.cache/test-report.json',
           WAITING.flatMap((path) => [`--exclude=${path}*.test.ts`, `--exclude=${path}/**`]),
         ),
-        runTests('.cache/test-report-waiting.json', ['--maxWorkers=2', ...WAITING], { lane: 1 }),
+        runTests('.cache/test-report-waiting.json', ['--maxWorkers=3', ...WAITING], { lane: 1 }),
       ];
 const reports = await Promise.all(lanes);
 const runs = reports.filter((report) => report !== undefined);

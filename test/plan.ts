@@ -10,6 +10,10 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/unit': 'whole',
   // It has engines make a sample of each format.
   'test/unit/catalog/sniff.test.ts': 12,
+  'test/unit/exec/programs/around-models.test.ts': 3,
+  'test/unit/exec/programs/columns.test.ts': 3,
+  'test/unit/exec/programs/ocr.test.ts': 3,
+  'test/unit/exec/programs/raster.test.ts': 3,
   'test/unit/exec/programs/values.test.ts': 4,
   'test/unit/project/linear.test.ts': 4,
   'test/conformance': 'whole',

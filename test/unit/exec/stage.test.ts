@@ -42,10 +42,13 @@ it('is the same for all that start at once, and has no TypeScript left', async (
 it('does what the source says, with all that it imports', async () => {
   const { node, pathOf } = await staged();
   // Each imports what it needs before it looks at what it was given.
-  for (const program of ['lock.ts', 'measure.ts', 'merge.ts', 'page.ts', 'pandoc-tree.ts', 'scan.ts', 'utf8.ts']) {
-    const { stderr } = spawnSync(node, [pathOf(program)], { cwd: checkout, input: '', encoding: 'utf8', timeout: 10_000 });
-    expect(stderr, program).not.toMatch(/ERR_MODULE_NOT_FOUND|SyntaxError|ERR_UNKNOWN_FILE_EXTENSION/);
-  }
+  for (const kind of readdirSync(join(checkout, 'src/exec/programs'), { withFileTypes: true }).filter((entry) => entry.isDirectory()))
+    for (const program of readdirSync(join(kind.parentPath, kind.name)).filter((name) => name.endsWith('.ts'))) {
+      const path = pathOf(`${kind.name}/${program}`);
+      expect(existsSync(path), path).toBe(true);
+      const { stderr } = spawnSync(node, [path], { cwd: checkout, input: '', encoding: 'utf8', timeout: 10_000 });
+      expect(stderr, program).not.toMatch(/ERR_MODULE_NOT_FOUND|SyntaxError|ERR_UNKNOWN_FILE_EXTENSION/);
+    }
 });
 
 it('leaves what another process uses, for as long as that runs', async () => {
