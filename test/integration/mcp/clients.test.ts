@@ -119,9 +119,9 @@ describe.each<[string, () => Promise<Assistant>]>([
   });
   afterAll(() => assistant?.close());
 
-  it('lists the 19 tools', async () => {
+  it('lists the 20 tools', async () => {
     const names = (await assistant.list()).map(({ name }) => name);
-    expect(names).toHaveLength(19);
+    expect(names).toHaveLength(20);
     expect(names).toEqual(expect.arrayContaining(['convert_file', 'merge_pdfs', 'get_job_status', 'list_supported_formats']));
   });
 
@@ -238,7 +238,7 @@ describe('filemill mcp, which an assistant starts', () => {
 
     it('lists the tools, with the folders that may be used', async () => {
       const tools = await assistant.list();
-      expect(tools).toHaveLength(19);
+      expect(tools).toHaveLength(20);
       const [convert] = tools;
       expect(JSON.stringify(convert?.inputSchema)).toContain(`A local path in ${files}. Or an https URL`);
       expect(JSON.stringify(convert?.inputSchema)).not.toContain('curl');
