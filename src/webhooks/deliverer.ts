@@ -1,7 +1,9 @@
 /** Sends the messages of jobs that have ended: from a job's end on, or when upkeep finds one that is due, and each attempt by one process alone. */
 import { Failure } from '../errors.ts';
 import type { Sender } from '../fetch/send.ts';
+import { hostOf, startTurns, type Turn } from '../fetch/send-queue.ts';
 import type { Encryption } from '../jobs/encryption.ts';
+import { followJobs } from '../jobs/follow.ts';
 import { hasEnded, visibility } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import type { Durability, JobStore, Stored } from '../jobs/store.ts';
@@ -17,7 +19,6 @@ import {
 } from '../jobs/webhook.ts';
 import type { Log } from '../telemetry/log.ts';
 import { afterAttempt, type Ended } from './decide.ts';
-import { sendQueue, type Turn } from './send-queue.ts';
 import type { WebhookSettings } from './settings.ts';
 import type { SigningKeys } from './signing.ts';
 
@@ -56,8 +57,8 @@ export interface Deliverer {
 const ATTEMPT_MS = 30_000;
 /** The error of an attempt that this process broke off. */
 const INTERRUPTED = 'interrupted';
-/** Jobs that one process follows; upkeep finds the others. */
-const MOST_FOLLOWED = 10_000;
+/** Attempts that one process waits to make; upkeep finds the others. */
+const MOST_TIMERS = 10_000;
 
 interface Waiting extends Turn {
   readonly id: string;
@@ -72,55 +73,32 @@ class Withdrawn extends Error {
 export function startDeliverer(deps: DelivererDeps): Deliverer {
   const { jobs, durability, encryption, sender, keys, body, settings, clock, random = Math.random, aloneSince, log, onAttempt } = deps;
   const stopping = new AbortController();
-  const turns = sendQueue<Waiting>(settings);
-  /** Those that wait for their turn or are being sent. */
-  const known = new Set<string>();
-  const followed = new Map<string, () => void>();
   const running = new Set<Promise<void>>();
   /** By job, for the next attempt. */
   const timers = new Map<string, NodeJS.Timeout>();
-  let timer: NodeJS.Timeout | undefined;
 
-  const track = (work: Promise<void>, id: string): void => {
+  const track = (work: Promise<void>, id: string): Promise<void> => {
     const tracked = work
       // Its lease ends soon, and upkeep offers it again.
       .catch((err: unknown) => log.warn({ job_id: id, err }, 'a message of a webhook could not be handled; it is tried again'))
       .finally(() => running.delete(tracked));
     running.add(tracked);
+    return tracked;
   };
 
-  const pump = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
-    while (!stopping.signal.aborted) {
-      const next = turns.take(performance.now());
-      if (next === undefined) return;
-      if (typeof next === 'number') {
-        timer = setTimeout(pump, next);
-        return;
-      }
-      const ended = () => {
-        turns.end(next);
-        known.delete(next.id);
-        pump();
-      };
-      track(deliver(next).finally(ended), next.id);
-    }
-  };
+  /** Those that wait for their turn or are being sent. */
+  const turns = startTurns<Waiting>(settings, (turn) => track(deliver(turn), turn.id));
 
   const offer = ({ record, revision }: Stored): void => {
-    if (stopping.signal.aborted || known.has(record.id) || !isUndelivered(record)) return;
+    if (stopping.signal.aborted || turns.has(record.id) || !isUndelivered(record)) return;
     if (visibility(record, clock()) !== 'live') {
-      track(giveUp({ record, revision }), record.id);
+      void track(giveUp({ record, revision }), record.id);
       return;
     }
     if (claimDelivery(record, clock(), aloneSince) === undefined) return;
     const target = readTarget(record.id, record.webhook.sealed);
     if (target === undefined) return;
-    known.add(record.id);
-    if (!turns.add({ id: record.id, target, host: hostOf(target.url), client: target.client })) known.delete(record.id);
-    // Where all wait, the next look is soon: each message must not cause another.
-    else if (timer === undefined) pump();
+    turns.add({ id: record.id, target, host: hostOf(target.url), client: target.client });
   };
 
   const readTarget = (id: string, sealed: string): WebhookTarget | undefined => {
@@ -189,7 +167,7 @@ export function startDeliverer(deps: DelivererDeps): Deliverer {
 
   /** Upkeep offers it as well, but looks less often. */
   const again = (id: string, ms: number): void => {
-    if (stopping.signal.aborted || timers.size >= MOST_FOLLOWED) return;
+    if (stopping.signal.aborted || timers.size >= MOST_TIMERS) return;
     clearTimeout(timers.get(id));
     const look = async () => {
       timers.delete(id);
@@ -198,56 +176,21 @@ export function startDeliverer(deps: DelivererDeps): Deliverer {
     };
     timers.set(
       id,
-      setTimeout(() => track(look(), id), ms),
+      setTimeout(() => void track(look(), id), ms),
     );
   };
 
-  const unfollow = (id: string): void => {
-    followed.get(id)?.();
-    followed.delete(id);
-  };
-
-  async function look(id: string): Promise<void> {
-    const stored = await jobs.get(id);
-    if (stored !== undefined && !hasEnded(stored.record)) return;
-    unfollow(id);
-    if (stored !== undefined) offer(stored);
-  }
+  const { follow, stop: unfollow } = followJobs({ jobs, isThere: hasEnded, arrived: offer, track });
 
   return {
-    follow(id) {
-      if (stopping.signal.aborted || followed.has(id) || followed.size >= MOST_FOLLOWED) return;
-      let isLooking = false;
-      let isWanted = false;
-      const changed = (): void => {
-        isWanted = true;
-        if (isLooking) return;
-        isLooking = true;
-        const work = async () => {
-          while (isWanted && followed.has(id)) {
-            isWanted = false;
-            await look(id);
-          }
-        };
-        track(
-          work().finally(() => {
-            isLooking = false;
-          }),
-          id,
-        );
-      };
-      followed.set(id, jobs.watch(id, changed));
-      changed();
-    },
+    follow,
     offer,
     async stop() {
       stopping.abort(new Error('the process stops'));
-      for (const each of [timer, ...timers.values()]) clearTimeout(each);
-      for (const id of [...followed.keys()]) unfollow(id);
+      turns.stop();
+      for (const timer of timers.values()) clearTimeout(timer);
+      unfollow();
       while (running.size > 0) await Promise.all(running);
     },
   };
 }
-
-/** Without a port: all ports of a host share its rate. */
-const hostOf = (url: string): string => URL.parse(url)?.hostname.replace(/\.$/, '') ?? '';

@@ -6,7 +6,7 @@ export interface Turn {
   readonly client: string;
 }
 
-interface SendQueueSettings {
+export interface SendQueueSettings {
   readonly perSecond: number;
   readonly atOnce: number;
   readonly perHost: number;
@@ -83,3 +83,60 @@ export function sendQueue<T extends Turn>({ perSecond, atOnce, perHost }: SendQu
     },
   };
 }
+
+export interface SendTurns<T extends Turn> {
+  /** Whether it waits or is under way. */
+  has(id: string): boolean;
+  /** @returns false where too many wait already */
+  add(turn: T): boolean;
+  stop(): void;
+}
+
+/** Begins each of those that wait when it is its turn. @param begin never rejects; resolves when it has ended */
+export function startTurns<T extends Turn & { readonly id: string }>(
+  settings: SendQueueSettings,
+  begin: (turn: T) => Promise<void>,
+): SendTurns<T> {
+  const queue = sendQueue<T>(settings);
+  const known = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+
+  const pump = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    while (!isStopped) {
+      const next = queue.take(performance.now());
+      if (next === undefined) return;
+      if (typeof next === 'number') {
+        timer = setTimeout(pump, next);
+        return;
+      }
+      const end = () => {
+        queue.end(next);
+        known.delete(next.id);
+        pump();
+      };
+      void begin(next).finally(end);
+    }
+  };
+
+  return {
+    has: (id) => known.has(id),
+    add(turn) {
+      known.add(turn.id);
+      const isAdded = queue.add(turn);
+      if (!isAdded) known.delete(turn.id);
+      // Where all wait, the next look is soon: each one added must not cause another.
+      else if (timer === undefined) pump();
+      return isAdded;
+    },
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Without a port: all ports of a host share its rate. */
+export const hostOf = (url: string): string => URL.parse(url)?.hostname.replace(/\.$/, '') ?? '';

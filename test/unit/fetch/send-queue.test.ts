@@ -1,6 +1,6 @@
 /** Whose message is sent next. */
 import { expect, it } from 'vitest';
-import { sendQueue, type Turn } from '../../../src/webhooks/send-queue.ts';
+import { sendQueue, type Turn } from '../../../src/fetch/send-queue.ts';
 
 const turn = (host: string, client: string, name = ''): Turn & { readonly name: string } => ({ host, client, name });
 
