@@ -154,7 +154,8 @@ function settingsIn({ properties = {} }: Schema, above: readonly string[] = []):
 }
 
 function formatted(path: string, content: string): string {
-  return execFileSync('node_modules/.bin/biome', ['check', '--write', `--stdin-file-path=${path}`], { input: content, encoding: 'utf8' });
+  const check = ['check', '--write', `--stdin-file-path=${path}`];
+  return execFileSync('node_modules/.bin/biome', check, { input: content, encoding: 'utf8', maxBuffer: 16 << 20 });
 }
 
 function read(path: string): string | undefined {

@@ -13,7 +13,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['cli'],
   ['roles'],
   ['config'],
-  ['api', 'controller', 'worker', 'upkeep', 'webhooks', 'bridge'],
+  ['api', 'controller', 'worker', 'upkeep', 'webhooks', 'destinations', 'bridge'],
   ['jobs', 'queue', 'signals', 'pools', 'objects', 'uploads', 'limits', 'fetch', 'exec', 'judge', 'kube', 'telemetry'],
   ['nats', 'sqlite'],
   ['catalog'],

@@ -32,6 +32,8 @@ export interface ApiDeps {
   readonly limits: ClientLimits;
   /** Undefined where no messages are sent at the ends of jobs. */
   readonly webhooks?: ApiWebhooks | undefined;
+  /** Undefined where no results are stored elsewhere. */
+  readonly destinations?: ApiDestinations | undefined;
   readonly telemetry: ApiTelemetry;
   readonly service: ApiService;
 }
@@ -89,6 +91,14 @@ interface ApiWebhooks {
   /** With which messages can be verified: `whpk_…`, the first key's first. */
   readonly publicKeys: readonly string[];
   /** The job's end is to be noticed at once. */
+  readonly follow: (jobId: string) => void;
+}
+
+/** Results that are stored where clients want them. */
+interface ApiDestinations {
+  /** Whether a URL is one that may be sent to, as far as it can be told without a look at its server. @throws Failure `URL_REFUSED` */
+  readonly judge: Sender['judge'];
+  /** The end of the job's conversion is to be noticed at once. */
   readonly follow: (jobId: string) => void;
 }
 

@@ -1,5 +1,7 @@
 /** The guarded request with a body: to a checked address only, without redirects, and of the answer only its head is read. */
 import type { Socket } from 'node:net';
+import { pipeline, type Readable, Transform } from 'node:stream';
+import { onAbort } from '../streams/abort.ts';
 import { startDeadline, within } from '../streams/deadline.ts';
 import type { Connector } from './connector.ts';
 import { exchange, type Headers, type SentBody } from './download/exchange.ts';
@@ -35,7 +37,7 @@ const late = (what: string) => () => urlRefused('unreachable', { says: `The serv
 
 /** @param ca certificates in PEM that are trusted instead of Node's */
 export function guardedSender(settings: FetchSettings, connector: Connector, ca?: readonly string[]): Sender {
-  const { connectMs, headersMs, maxHeaderBytes } = settings;
+  const { connectMs, headersMs, idleMs, maxHeaderBytes } = settings;
 
   async function open(target: ConnectTarget, signal: AbortSignal): Promise<Socket> {
     const plain = await connector.connect(target, signal);
@@ -62,10 +64,13 @@ export function guardedSender(settings: FetchSettings, connector: Connector, ca?
         const socket = await open(target, deadline.signal);
         try {
           await confirm?.();
-          const ask = (limited: AbortSignal) => exchange(target, socket, headers, maxHeaderBytes, limited, body);
-          const response = await (Buffer.isBuffer(body.content)
+          const ask = (limited: AbortSignal, sent = body) => exchange(target, socket, headers, maxHeaderBytes, limited, sent);
+          const { content } = body;
+          const response = await (Buffer.isBuffer(content)
             ? within(headersMs, deadline.signal, late('answer'), ask)
-            : ask(deadline.signal));
+            : whileItMoves(content, Math.max(idleMs, headersMs), deadline.signal, (moving, limited) =>
+                ask(limited, { ...body, content: moving }),
+              ));
           const { statusCode: status = 0, headers: answered } = response;
           response.destroy();
           return { status, retryAfter: answered['retry-after'] };
@@ -77,4 +82,30 @@ export function guardedSender(settings: FetchSettings, connector: Connector, ca?
       }
     },
   };
+}
+
+/** Ends work whose content is not taken, or that has no answer once it was. @param idleMs how long nothing may happen */
+async function whileItMoves<T>(
+  content: Readable,
+  idleMs: number,
+  signal: AbortSignal,
+  work: (moving: Readable, limited: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(late('take the file')()), idleMs);
+  const unsubscribe = onAbort(signal, (reason) => over.abort(reason));
+  const moving = new Transform({
+    transform(chunk, _, done) {
+      timer.refresh();
+      done(null, chunk);
+    },
+  });
+  pipeline(content, moving, () => {});
+  try {
+    return await work(moving, over.signal);
+  } finally {
+    clearTimeout(timer);
+    unsubscribe();
+    moving.destroy();
+  }
 }

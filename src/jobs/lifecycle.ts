@@ -1,4 +1,4 @@
-/** How a job's record moves: queued → running → done, error or cancelled. Pure: callers write what comes back by compare-and-swap. */
+/** How a job's record moves: queued → running → (storing →) done, error or cancelled. Pure: callers write what comes back by compare-and-swap. */
 import { isReason, type Reason, reasonTable } from '../errors.ts';
 import { type JobRecord, RECORD_VERSION, type StoredFailure, type StoredOutput, type StoredPart, type StoredRecipe } from './record.ts';
 
@@ -32,7 +32,7 @@ export const fetched = (record: JobRecord, received: JobRecord, now: number): Jo
 export const newRecord = (id: string, now: number) =>
   ({ version: RECORD_VERSION, id, state: 'queued', createdAt: now, expiresAt: now + RETENTION_MS, attempts: 0 }) as const;
 
-export const hasEnded = (record: JobRecord): boolean => record.state !== 'queued' && record.state !== 'running';
+export const hasEnded = ({ state }: JobRecord): boolean => state !== 'queued' && state !== 'running' && state !== 'storing';
 
 /** What a reader sees now, whether or not upkeep has run. */
 export function visibility(record: JobRecord, now: number): 'live' | 'expired' | 'forgotten' {
@@ -81,7 +81,7 @@ export function arrive(left: JobRecord): JobRecord {
 
 /** A worker takes the job, from the queue or from a holder that lost its order. Undefined: nothing to take. */
 export function claim(record: JobRecord, attempt: string, now: number): JobRecord | undefined {
-  if (hasEnded(record) || isLeaving(record)) return undefined;
+  if (hasEnded(record) || record.state === 'storing' || isLeaving(record)) return undefined;
   if (record.attempts >= MAX_CLAIMS)
     return fail(record, now, { reason: 'engine_crashed', message: reasonTable.engine_crashed, details: { attempts: record.attempts } });
   // Only the holder itself can tell whether it died or was late.
@@ -92,7 +92,7 @@ export function claim(record: JobRecord, attempt: string, now: number): JobRecor
 /** A holder that was thought dead was only late: its claim was no crash. Undefined: the claim does not count any more. */
 export function withdraw(record: JobRecord, attempt: string): JobRecord | undefined {
   const { lapsed, ...rest } = record;
-  if (hasEnded(record) || !lapsed?.includes(attempt)) return undefined;
+  if (hasEnded(record) || record.state === 'storing' || !lapsed?.includes(attempt)) return undefined;
   const others = lapsed.filter((other) => other !== attempt);
   return { ...rest, attempts: Math.max(0, record.attempts - 1), ...(others.length > 0 && { lapsed: others }) };
 }
@@ -156,11 +156,17 @@ export interface Result {
   readonly outputs?: readonly StoredPart[];
 }
 
+/** Where the client wants the result stored elsewhere, that is next: the job has not ended yet. */
 export function finish(record: JobRecord, now: number, { output, warnings, engine, fidelity, outputs }: Result): JobRecord {
   const all = [...record.warnings, ...warnings];
   const more = { ...(fidelity !== undefined && { fidelity }), ...(outputs !== undefined && { outputs: [...outputs] }) };
-  return { ...end(record, now), state: 'done', output, engine, warnings: all, ...more };
+  const made = { output, engine, warnings: all, ...more };
+  if (record.destination === undefined) return { ...end(record, now), state: 'done', ...made };
+  return { ...withoutWork(record), state: 'storing', queuedAt: now, ...made };
 }
+
+/** The result of a job is where its client wants it. */
+export const storedResult = (record: JobRecord, now: number): JobRecord => ({ ...end(record, now), state: 'done' });
 
 export function fail(record: JobRecord, now: number, failure: StoredFailure, engine?: JobRecord['engine']): JobRecord {
   return { ...end(record, now), state: 'error', failure, ...(engine === undefined ? {} : { engine }) };
@@ -168,7 +174,7 @@ export function fail(record: JobRecord, now: number, failure: StoredFailure, eng
 
 /** At a client's request: its files are removed immediately, readers get 410, and no message is sent. */
 export function cancel(record: JobRecord, now: number): JobRecord {
-  const { webhook: _, ...rest } = end(record, now);
+  const { webhook: _, destination: __, ...rest } = end(record, now);
   return { ...rest, state: 'cancelled', expiresAt: now };
 }
 
@@ -176,6 +182,14 @@ export const reasonOf = (failure: StoredFailure): Reason => (isReason(failure.re
 
 /** What every end has in common: secrets and recipes are removed, and retention is never shorter than promised. */
 function end(record: JobRecord, now: number): JobRecord {
-  const { sealed: _, lapsed: __, recipe: ___, ...rest } = record;
-  return { ...rest, endedAt: now, expiresAt: Math.max(record.expiresAt, now + RETENTION_MS) };
+  const { destination, ...rest } = withoutWork(record);
+  const ended = { ...rest, endedAt: now, expiresAt: Math.max(record.expiresAt, now + RETENTION_MS) };
+  if (destination === undefined) return ended;
+  const { sealed: _, ...told } = destination;
+  return { ...ended, destination: told };
+}
+
+/** Without what only its conversion needed. */
+function withoutWork({ sealed: _, lapsed: __, recipe: ___, ...rest }: JobRecord): JobRecord {
+  return rest;
 }

@@ -63,10 +63,26 @@ const Webhook = z.strictObject({
   lastError: z.string().optional(),
 });
 
+const Destination = z.strictObject({
+  /** `waiting` until the first attempt, which follows the conversion; `failed`: the job has failed. */
+  state: z.enum(['waiting', 'pending', 'stored', 'failed']),
+  attempts: z.number().int(),
+  /** No attempt begins before: moved ahead as one begins and goes on, so that no two processes make the same one. */
+  nextAt: time,
+  /** Start of the attempt that is under way, or that ended with its process. */
+  begunAt: time.optional(),
+  /** `DestinationTarget`, encrypted; removed with the job's end. */
+  sealed: z.string().optional(),
+  /** HTTP status of the last answer; or why there was none. */
+  lastStatus: z.number().int().optional(),
+  lastError: z.string().optional(),
+});
+
 export const JobRecordSchema = z.strictObject({
   version: z.literal(1),
   id: z.string(),
-  state: z.enum(['queued', 'running', 'done', 'error', 'cancelled']),
+  /** `storing`: converted, and on its way to where its client wants it. */
+  state: z.enum(['queued', 'running', 'storing', 'done', 'error', 'cancelled']),
   pool: z.string(),
   lane: z.enum(lanes),
   /** The last move from one pool to another, perhaps unfinished: no worker of the pool that it leaves takes it any more. */
@@ -97,6 +113,8 @@ export const JobRecordSchema = z.strictObject({
   upload: UploadEnd.optional(),
   /** The message that its client wants at its end. */
   webhook: Webhook.optional(),
+  /** Where its client wants the result stored. */
+  destination: Destination.optional(),
   /** How often it gave way to jobs of other clients: each time it may run twice as long as before. */
   gaveWay: z.number().int().optional(),
   /** The holder's fencing token while running; the winner's at the end. */

@@ -21,6 +21,7 @@ import { answerSubmissions } from './cluster/submissions.ts';
 import { judgeOfApi } from './machine/judge.ts';
 import { pageHere } from './machine/page.ts';
 import { drainable } from './process/drain.ts';
+import { endsFor } from './process/ends.ts';
 import { fetchingFor } from './process/fetch.ts';
 import { listen } from './process/listen.ts';
 import { untilLost, watchStore } from './process/lost.ts';
@@ -28,7 +29,6 @@ import { privateMetrics } from './process/probe.ts';
 import { commitOf } from './process/program.ts';
 import type { Running } from './process/running.ts';
 import { unreadableTo } from './process/unreadable.ts';
-import { webhooksFor } from './process/webhooks.ts';
 
 /** @param checkout absolute path of the project */
 export async function api(config: Config, checkout: string, version: string): Promise<Running> {
@@ -47,7 +47,7 @@ export async function api(config: Config, checkout: string, version: string): Pr
   const stopping = new AbortController();
 
   const { sender, ...fetching } = fetchingFor(config);
-  const parts: Omit<ApiDeps, 'webhooks'> = {
+  const parts: Omit<ApiDeps, 'webhooks' | 'destinations'> = {
     jobs: { store: store.jobs, batches, idempotency, queue, room, signals, encryption, clock },
     files: { objects, uploads, ...fetching, judge: judgeOfApi(log), suffix: config.output.suffix },
     catalogue: {
@@ -78,8 +78,8 @@ export async function api(config: Config, checkout: string, version: string): Pr
       stopping: stopping.signal,
     },
   };
-  const webhooks = webhooksFor({ ...parts, sender, settings: config.webhooks });
-  const deps: ApiDeps = { ...parts, webhooks: webhooks?.api };
+  const ends = endsFor({ ...parts, sender, config });
+  const deps: ApiDeps = { ...parts, ...ends.api };
   const server = createServer(deps);
   const drain = drainable(server.server);
   const endGrants = answerGrants(nats, deps);
@@ -95,7 +95,7 @@ export async function api(config: Config, checkout: string, version: string): Pr
     unreadable: unreadable('job'),
     clock,
     log,
-    offer: webhooks?.offer,
+    offer: ends.offer,
   });
   return {
     port,
@@ -106,7 +106,7 @@ export async function api(config: Config, checkout: string, version: string): Pr
       drain(config.api.drainMs);
       await server.close();
       await probes?.close();
-      await Promise.all([upkeep.stop(), stopRerouting(), webhooks?.stop()]);
+      await Promise.all([upkeep.stop(), stopRerouting(), ends.stop()]);
       endGrants();
       await endSubmissions();
       await store.close();

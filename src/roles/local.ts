@@ -23,6 +23,7 @@ import { judgeOfApi } from './machine/judge.ts';
 import { sayWhatIsMissing } from './machine/missing.ts';
 import { pageHere } from './machine/page.ts';
 import { asCannotStart, CannotStart } from './process/cannot-start.ts';
+import { endsFor } from './process/ends.ts';
 import { fetchingFor } from './process/fetch.ts';
 import { healthOf } from './process/health.ts';
 import { listen } from './process/listen.ts';
@@ -30,7 +31,6 @@ import { privateMetrics } from './process/probe.ts';
 import { commitOf } from './process/program.ts';
 import type { Running } from './process/running.ts';
 import { unreadableTo } from './process/unreadable.ts';
-import { webhooksFor } from './process/webhooks.ts';
 
 /** @param checkout absolute path of the project @param clock ms since the epoch */
 export async function local(config: Config, checkout: string, version: string, clock: () => number = Date.now): Promise<Running> {
@@ -73,8 +73,8 @@ export async function local(config: Config, checkout: string, version: string, c
       fault: () => health.fault ?? (storage.use.full === undefined ? undefined : faultOf('disk_full', storage.use.full)),
     },
   };
-  const webhooks = webhooksFor({ ...parts, sender, settings: config.webhooks, aloneSince: store.aloneSince });
-  const server = createServer({ ...parts, webhooks: webhooks?.api });
+  const ends = endsFor({ ...parts, sender, config, aloneSince: store.aloneSince });
+  const server = createServer({ ...parts, ...ends.api });
   // Before any claim: a start that fails because the port is in use must not cost each waiting job an attempt.
   const port = await listen(server, config.api);
   const probes = await privateMetrics(config, metrics, stopping.signal);
@@ -95,7 +95,7 @@ export async function local(config: Config, checkout: string, version: string, c
     newAttempt: newId,
   }).catch(asCannotStart(TooLittleMemory));
   void workers.tried.then(() => stopping.signal.aborted || sayWhatIsMissing(log, missingHere(converters, served), config.worker.trials));
-  const upkeep = startUpkeep({ ...store, ...config.upkeep, unreadable: unreadable('job'), clock, log, offer: webhooks?.offer });
+  const upkeep = startUpkeep({ ...store, ...config.upkeep, unreadable: unreadable('job'), clock, log, offer: ends.offer });
   return {
     port,
     countUncaught: metrics.uncaught,
@@ -106,7 +106,7 @@ export async function local(config: Config, checkout: string, version: string, c
       setTimeout(() => server.server.closeAllConnections(), 500).unref();
       await server.close();
       await probes?.close();
-      await Promise.all([upkeep.stop(), webhooks?.stop()]);
+      await Promise.all([upkeep.stop(), ends.stop()]);
       await store.close();
     },
   };

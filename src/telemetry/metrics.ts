@@ -39,6 +39,7 @@ export interface Metrics {
   egressAsked(what: string): void;
   /** @param outcome of an attempt to send the message at a job's end, from a fixed set */
   webhookSent(outcome: string, seconds: number): void;
+  resultStored(outcome: string, seconds: number): void;
   /** @param kind of record, from a fixed set */
   recordUnreadable(kind: string): void;
   /** Called at each scrape. */
@@ -152,6 +153,13 @@ export function createMetrics(): Metrics {
     buckets: [0.05, 0.2, 1, 5, 30],
     registers,
   });
+  const destinations = new Histogram({
+    name: 'filemill_destination_seconds',
+    help: 'Time of attempts to store a result where its request wants it, by outcome: `stored`, `again` (another attempt follows), `failed`',
+    labelNames: ['outcome'],
+    buckets: [0.05, 0.2, 1, 5, 30, 120, 600],
+    registers,
+  });
   const unreadable = new Counter({
     name: 'filemill_unreadable_records_total',
     help: 'Stored records that were skipped because they cannot be read, by kind; each attempt to read one counts',
@@ -233,6 +241,7 @@ export function createMetrics(): Metrics {
     uncaught: (kind) => uncaught.inc({ kind }),
     egressAsked: (what) => egress.inc({ what }),
     webhookSent: (outcome, seconds) => webhooks.observe({ outcome }, seconds),
+    resultStored: (outcome, seconds) => destinations.observe({ outcome }, seconds),
     recordUnreadable: (kind) => unreadable.inc({ kind }),
     onScrape(read) {
       scrape = read;

@@ -1,6 +1,7 @@
 /** Decides what to do about one job: pure, without I/O or a clock. */
 
 import { ORDER_VERSION } from '../contracts/messages/order.ts';
+import { giveUpStoring } from '../jobs/destination.ts';
 import { fail, failWaiting, hasEnded, isFetching, isLeaving, visibility, waitingSince } from '../jobs/lifecycle.ts';
 import { outputKey } from '../objects/keys.ts';
 import { ACK_WAIT_MS } from '../queue/queue.ts';
@@ -8,7 +9,7 @@ import type { Seen, SweepAction } from './seen.ts';
 
 /** In this order: the first that applies decides, and the next run sees what is then left to do. */
 export const nextAction = (seen: Seen): SweepAction | undefined =>
-  expiry(seen) ?? fetching(seen) ?? queueTimeout(seen) ?? cutOffMove(seen) ?? lostOrder(seen) ?? leftovers(seen);
+  expiry(seen) ?? fetching(seen) ?? storing(seen) ?? queueTimeout(seen) ?? cutOffMove(seen) ?? lostOrder(seen) ?? leftovers(seen);
 
 /** A job whose move to another pool was interrupted by a crash: no worker takes it in this state, so the move is finished. */
 const cutOffMove = ({ now, record }: Seen): SweepAction | undefined =>
@@ -33,6 +34,15 @@ function fetching({ now, record, aloneSince }: Seen): SweepAction | undefined {
   if (!isFetching(record)) return undefined;
   if (now - record.createdAt <= FETCH_LOST_MS && record.createdAt >= (aloneSince ?? 0)) return { do: 'wait' };
   return { do: 'fail', failed: fail(record, now, { reason: 'url_refused', message: FETCH_LOST, details: { retryable: true } }) };
+}
+
+/** Longer than all attempts to store a result may take together, ms: no process can make one. */
+export const STORE_LOST_MS = 6 * 3_600_000;
+
+/** It has no order. */
+function storing({ now, record }: Seen): SweepAction | undefined {
+  if (record.state !== 'storing') return undefined;
+  return now - waitingSince(record) <= STORE_LOST_MS ? { do: 'wait' } : { do: 'fail', failed: giveUpStoring(record, now) };
 }
 
 /** Files of a job that will not be read again: the input once it has ended, and outputs of losing attempts. */

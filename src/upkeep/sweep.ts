@@ -40,7 +40,7 @@ export interface Upkept {
   readonly aloneSince?: number | undefined;
   /** Share of objects without a record, 0 to 1, above which none of them is deleted. */
   readonly maxOrphanShare: number;
-  /** Given each job that has ended and is looked at: its message may be due. Returns at once. */
+  /** Given each job that has ended or whose result is to be stored elsewhere, when it is looked at: its message or its result may be due. Returns at once. */
   readonly offer?: ((stored: Stored) => void) | undefined;
 }
 
@@ -147,7 +147,7 @@ async function tend(run: Run, due: Due): Promise<void> {
   const action = nextAction({ now, record, hasOrder: ended || stored.hasOrder, keys, queueMs, aloneSince });
   if (action !== undefined && action.do !== 'wait' && (await apply(upkept, stored, action))) tally[action.do]++;
   if (action?.do === 'forget') return due.settle();
-  if (ended) upkept.offer?.(stored);
+  if (ended || record.state === 'storing') upkept.offer?.(stored);
   const until = nextLookAt(record, now);
   if (ended && keys !== undefined && until > now) await due.settle(until);
 }
@@ -163,7 +163,7 @@ async function read({ upkept: { jobs, queue, clock, unreadable } }: Run, due: Du
     }
     if (hasEnded(stored.record)) return { ...stored, hasOrder: true };
     // Query the queue before reading the record: a worker finishes the record before it acks the order.
-    const hasOrder = stored.record.pool !== FETCHING && (await queue.has(stored.record.pool, due.id));
+    const hasOrder = stored.record.pool !== FETCHING && stored.record.state !== 'storing' && (await queue.has(stored.record.pool, due.id));
     const latest = await jobs.get(due.id, due.pool);
     return latest && { ...latest, hasOrder };
   } catch (error) {

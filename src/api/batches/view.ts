@@ -52,6 +52,7 @@ function entryOf(record: JobRecord, beside: Beside, now: number, requestId: stri
     ...(output === undefined || isGone ? {} : { output }),
     links,
     warnings: job.warnings,
+    ...(job.destination === undefined ? {} : { destination: job.destination }),
     ...(job.webhook === undefined ? {} : { webhook: job.webhook }),
     ...(error === undefined ? {} : problemOf(error, requestId)),
   };

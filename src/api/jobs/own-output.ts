@@ -6,7 +6,7 @@ import type { ApiDeps } from '../deps.ts';
 import type { ReceivedFile } from '../intake/receive.ts';
 import { storeSampled } from '../intake/store-sampled.ts';
 import { answersText } from './text.ts';
-import { failureOfJob, shown } from './view.ts';
+import { failureOfJob, shown, whenDone } from './view.ts';
 
 /** @throws Failure as its URL would answer */
 export async function outputOf({ jobs, catalogue }: Pick<ApiDeps, 'jobs' | 'catalogue'>, job: string): Promise<StoredOutput> {
@@ -14,8 +14,9 @@ export async function outputOf({ jobs, catalogue }: Pick<ApiDeps, 'jobs' | 'cata
   if (record.state === 'error') throw failureOfJob(record);
   if (answersText(catalogue.current, record))
     throw new Failure('NOT_FOUND', { says: 'This job has no output file: its text is in the job.' });
-  if (record.output === undefined) throw new Failure('JOB_NOT_READY', { details: { job_id: job } });
-  return record.output;
+  const { output } = whenDone(record);
+  if (output === undefined) throw new Failure('JOB_NOT_READY', { details: { job_id: job } });
+  return output;
 }
 
 /** Copies an output to where a new job's file is stored. @throws Failure as `outputOf`, `FILE_TOO_LARGE` */

@@ -1,4 +1,4 @@
-/** Jobs whose files were refused before any conversion: from the reason in their record follows the error code that a request with this file alone would get. */
+/** Jobs that failed before or after their conversion: from the reason in their record follows the error code that a request with this file alone would get. */
 
 import { cleanName } from '../../catalog/names.ts';
 import { type Code, Failure } from '../../errors.ts';
@@ -14,6 +14,7 @@ const REFUSED: Readonly<Record<string, Code>> = {
   invalid_option: 'INVALID_OPTION',
   url_refused: 'URL_REFUSED',
   file_too_large: 'FILE_TOO_LARGE',
+  output_not_stored: 'OUTPUT_NOT_STORED',
 };
 
 /** @returns undefined for a code that refuses more than one file */
@@ -40,6 +41,7 @@ export const refusedRecord = (
     filename,
     warnings = [],
     ...about
-  }: Pick<JobRecord, 'lane' | 'filename' | 'sources' | 'target'> & Partial<Pick<JobRecord, 'tool' | 'warnings' | 'webhook'>>,
+  }: Pick<JobRecord, 'lane' | 'filename' | 'sources' | 'target'> &
+    Partial<Pick<JobRecord, 'tool' | 'warnings' | 'webhook' | 'destination'>>,
   failure: StoredFailure,
 ): JobRecord => fail({ ...newRecord(id, now), pool: 'none', filename: cleanName(filename), options: {}, warnings, ...about }, now, failure);

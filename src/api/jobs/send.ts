@@ -7,7 +7,7 @@ import { baseUrl } from '../http/base-url.ts';
 import { problemOf } from '../http/problem.ts';
 import { longTextOf } from './long-text.ts';
 import { hasText, readText } from './text.ts';
-import { failureOfJob, linksOf, shown, viewWithText, webhookOf } from './view.ts';
+import { destinationOf, failureOfJob, linksOf, shown, viewWithText, webhookOf, whenDone } from './view.ts';
 
 /** When to poll again, seconds. */
 export const RETRY_AFTER = '1';
@@ -40,12 +40,12 @@ export async function bodyOf(
   record: JobRecord,
 ): Promise<object> {
   if (record.state === 'error') {
-    const data = { job_id: record.id, status: 'error', links: linksOf(base, record.id), ...webhookOf(record) };
+    const data = { job_id: record.id, status: 'error', links: linksOf(base, record.id), ...destinationOf(record), ...webhookOf(record) };
     return { ...problemOf(failureOfJob(record), requestId), data };
   }
   const catalog = catalogue.current;
   const progress = jobs.signals.lastProgress(record.id);
-  const { output } = record;
+  const { output } = whenDone(record);
   const answer = output !== undefined && hasText(catalog, record) ? await readText(objects, output) : undefined;
   return { data: viewWithText(catalog, record, { base, suffix, progress }, answer) };
 }

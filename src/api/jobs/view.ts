@@ -35,7 +35,7 @@ export interface Beside {
 export function viewOf(record: JobRecord, { base, suffix, progress }: Beside): Job {
   const links = linksOf(base, record.id);
   const status = record.state === 'done' ? 'done' : record.state === 'error' ? 'error' : 'processing';
-  const { output } = record;
+  const { output, outputs } = whenDone(record);
   return {
     job_id: record.id,
     status,
@@ -54,16 +54,21 @@ export function viewOf(record: JobRecord, { base, suffix, progress }: Beside): J
             sha256: output.sha256,
           },
         }),
-    ...(record.outputs === undefined ? {} : { outputs: record.outputs.map((part) => outputView(part, links)) }),
+    ...(outputs === undefined ? {} : { outputs: outputs.map((part) => outputView(part, links)) }),
     links,
     created_at: new Date(record.createdAt).toISOString(),
     expires_at: new Date(record.expiresAt).toISOString(),
     warnings: record.warnings,
     ...(record.fidelity === undefined ? {} : { fidelity: shortReceipt(record.fidelity) }),
     ...(record.engine === undefined ? {} : { engine: record.engine }),
+    ...destinationOf(record),
     ...webhookOf(record),
   };
 }
+
+/** What was made, once the job is done: until then it may still be on its way to where its client wants it. */
+export const whenDone = ({ state, output, outputs }: JobRecord): Pick<JobRecord, 'output' | 'outputs'> =>
+  state === 'done' ? { output, outputs } : {};
 
 const outputView = ({ name, filename, sizeBytes, contentType, files, sha256 }: StoredPart, { self }: Links) => ({
   name,
@@ -74,6 +79,17 @@ const outputView = ({ name, filename, sizeBytes, contentType, files, sha256 }: S
   files,
   sha256,
 });
+
+/** How far the result is on its way to where the client wants it; never where that is. */
+export function destinationOf({ destination }: JobRecord): Pick<Job, 'destination'> {
+  if (destination === undefined) return {};
+  const { state, attempts, lastStatus, lastError } = destination;
+  const last = {
+    ...(lastStatus === undefined ? {} : { last_status: lastStatus }),
+    ...(lastError === undefined ? {} : { last_error: lastError }),
+  };
+  return { destination: { state, attempts, ...last } };
+}
 
 /** What has become of the message at the job's end, where one was asked for; never where it goes. */
 export function webhookOf({ webhook }: JobRecord): Pick<Job, 'webhook'> {
@@ -122,11 +138,13 @@ export function goneFailure({ state, output }: JobRecord): Failure {
   return new Failure('JOB_EXPIRED', { says, details: { reason: output === undefined ? 'cancelled' : 'deleted' } });
 }
 
-/** Why a job in state `error` failed, as clients read it: `INVALID_OPTION` where an option asked for what the file does not have. */
+/** Why a job in state `error` failed, as clients read it: `INVALID_OPTION` where an option asked for what the file does not have, `OUTPUT_NOT_STORED` where only its result did not get to its place. */
 export function failureOfJob(record: JobRecord): Failure {
   const stored = record.failure ?? { reason: 'internal', message: '', details: {} };
   if (reasonOf(stored) === 'invalid_option')
     return new Failure('INVALID_OPTION', { says: stored.message, details: { ...stored.details, job_id: record.id } });
+  if (reasonOf(stored) === 'output_not_stored')
+    return new Failure('OUTPUT_NOT_STORED', { says: stored.message, details: { ...stored.details, job_id: record.id } });
   const engine = record.engine?.name;
   return conversionFailed(reasonOf(stored), {
     ...(stored.message === '' ? {} : { says: stored.message }),

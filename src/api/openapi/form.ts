@@ -41,6 +41,23 @@ const MESSAGE: Fields = {
   },
 };
 
+/** Every request that creates a job has these. */
+const DESTINATION: Fields = {
+  output_url: {
+    ...URL,
+    maxLength: 3_072,
+    description:
+      'Where the result is stored before the job is done, by PUT, such as a presigned URL: https at a public address. One result, or a ZIP: a batch of several files takes none. Otherwise the job fails: `OUTPUT_NOT_STORED`',
+  },
+  output_headers: {
+    type: 'string',
+    maxLength: 1_024,
+    contentMediaType: 'application/json',
+    description:
+      'Headers of that PUT as a JSON object, such as `{"x-ms-blob-type":"BlockBlob"}`; without a `Content-Type`, it is that of the result',
+  },
+};
+
 /** One of the three is needed. */
 const oneFile = ({ maxFileBytes }: Figures): Fields => ({
   file: { ...FILE, description: `The file, up to ${maxFileBytes} bytes` },
@@ -152,7 +169,7 @@ const WITHOUT_FILES = ['application/x-www-form-urlencoded', 'application/json'];
 /** @param takesNames the file may be named by a field, so that the body need not be multipart: then it holds no file itself */
 function form(fields: Fields, required: readonly string[], takesNames = false): Body {
   // A request that may name files creates jobs.
-  const properties = takesNames ? { ...fields, ...MESSAGE } : fields;
+  const properties = takesNames ? { ...fields, ...MESSAGE, ...DESTINATION } : fields;
   const media = (fields: Fields): Media => ({
     schema: { type: 'object', properties: fields, ...(required.length === 0 ? {} : { required: [...required] }) },
   });

@@ -11,7 +11,7 @@ const WORK: readonly Code[] = ['BANNED', 'INVALID_OPTION', 'IDEMPOTENCY_MISMATCH
 const JOB: readonly Code[] = ['JOB_NOT_FOUND', 'JOB_EXPIRED'];
 
 /** A URL may name the output of an earlier job. */
-const OUTPUT_NAMED: readonly Code[] = ['NOT_FOUND', 'JOB_NOT_READY', 'CONVERSION_FAILED'];
+const OUTPUT_NAMED: readonly Code[] = ['NOT_FOUND', 'JOB_NOT_READY', 'CONVERSION_FAILED', 'OUTPUT_NOT_STORED'];
 
 const KINDS = {
   Convert: [...WORK, ...OUTPUT_NAMED, 'INVALID_FORMAT', 'UNSUPPORTED_MIME', 'CONVERSION_FAILED', ...JOB],
@@ -27,10 +27,10 @@ const KINDS = {
     'UNSUPPORTED_MIME',
     'NOT_IMPLEMENTED',
   ],
-  Job: [...JOB, 'INVALID_OPTION', 'CONVERSION_FAILED'],
+  Job: [...JOB, 'INVALID_OPTION', 'CONVERSION_FAILED', 'OUTPUT_NOT_STORED'],
   Gone: JOB,
-  Receipt: [...JOB, 'JOB_NOT_READY', 'CONVERSION_FAILED'],
-  Output: [...JOB, 'NOT_FOUND', 'INVALID_OPTION', 'JOB_NOT_READY', 'RANGE_NOT_SATISFIABLE', 'CONVERSION_FAILED'],
+  Receipt: [...JOB, 'JOB_NOT_READY', 'CONVERSION_FAILED', 'OUTPUT_NOT_STORED'],
+  Output: [...JOB, 'NOT_FOUND', 'INVALID_OPTION', 'JOB_NOT_READY', 'RANGE_NOT_SATISFIABLE', 'CONVERSION_FAILED', 'OUTPUT_NOT_STORED'],
   Choice: ['INVALID_OPTION'],
   Way: ['INVALID_OPTION', 'INVALID_FORMAT'],
   Slug: ['NOT_FOUND'],
@@ -92,5 +92,6 @@ const EXAMPLES: Partial<Readonly<Record<Code, object>>> = {
   RANGE_NOT_SATISFIABLE: { size_bytes: 1024 },
   RATE_LIMITED: { tier: 'hourly', limit: 150, reset_seconds: 1200, rejections_last_hour: 1 },
   CONVERSION_FAILED: { reason: 'corrupt_input', job_id: JOB_ID, engine: 'FFmpeg' },
+  OUTPUT_NOT_STORED: { status: 403, attempts: 1, job_id: JOB_ID },
   NOT_IMPLEMENTED: { slug: 'flip-image', reason: 'use rotate-image with flip-h or flip-v' },
 };

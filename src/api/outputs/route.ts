@@ -9,7 +9,7 @@ import { matchesAny } from '../http/etag.ts';
 import { findJob } from '../jobs/found.ts';
 import { RETRY_AFTER, sendJob } from '../jobs/send.ts';
 import { answersText } from '../jobs/text.ts';
-import { nameToSave, shown } from '../jobs/view.ts';
+import { nameToSave, shown, whenDone } from '../jobs/view.ts';
 import type { Sends } from './deleted.ts';
 
 /** The file is untrusted and may be HTML or SVG: browsers must not sniff, run, cache or index it. */
@@ -31,8 +31,8 @@ export function outputRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'jobs' | '
       if (record.state === 'error') return sendJob(deps, request, reply, record);
       if (answersText(deps.catalogue.current, record))
         throw new Failure('NOT_FOUND', { says: 'This job has no output file: its text is in the job.' });
-      if (record.output === undefined) throw notReady(reply, record.id);
-      const { output } = record;
+      const { output } = whenDone(record);
+      if (output === undefined) throw notReady(reply, record.id);
       const filename = request.query.name === 'source' ? nameToSave(record.filename, output.filename, deps.files.suffix) : output.filename;
       return sendOutput(deps, request, reply, { ...output, filename }, (stream) => sends(stream, [record.id]));
     },
@@ -48,7 +48,7 @@ export function namedOutputRoute(
   app.get<{ Params: { id: string; name: string } }>('/api/v1/jobs/:id/outputs/:name', { exposeHeadRoute: true }, async (request, reply) => {
     const record = shown(await findJob(deps, request.params.id), deps.jobs.clock());
     if (record.state === 'error') return sendJob(deps, request, reply, record);
-    const { output, outputs = [] } = record;
+    const { output, outputs = [] } = whenDone(record);
     const part = outputs.find(({ name }) => name === request.params.name);
     if (output !== undefined && part === undefined) throw unknownOutput(outputs);
     if (output === undefined || part === undefined) throw notReady(reply, record.id);

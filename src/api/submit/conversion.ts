@@ -23,7 +23,8 @@ import { REFERENCE_FIELDS } from '../intake/references.ts';
 import { firstFile, refuseUnlessOne } from '../intake/refusals.ts';
 import type { FilePart, Ids, JobPlan, SentFields, SubmitWork } from './stages.ts';
 import { targetsIn } from './targets.ts';
-import { WEBHOOK_FIELDS } from './webhook.ts';
+import { DESTINATION_FIELDS } from './wanted/destination.ts';
+import { WEBHOOK_FIELDS } from './wanted/webhook.ts';
 
 /** The fields of a conversion. */
 export const CONVERSION_FIELDS: readonly string[] = [
@@ -33,6 +34,7 @@ export const CONVERSION_FIELDS: readonly string[] = [
   'file',
   ...REFERENCE_FIELDS,
   ...WEBHOOK_FIELDS,
+  ...DESTINATION_FIELDS,
 ];
 
 /** What of the API judges a file and finds the record of its job; the command line has it, too. */

@@ -130,7 +130,7 @@ export interface JobPlan<F extends FilePart> {
   readonly id: string;
   readonly files: readonly F[];
   /** What is known of its record before. */
-  readonly known: Pick<JobRecord, 'lane' | 'target'> & Partial<Pick<JobRecord, 'tool' | 'warnings' | 'webhook'>>;
+  readonly known: Pick<JobRecord, 'lane' | 'target'> & Partial<Pick<JobRecord, 'tool' | 'warnings' | 'webhook' | 'destination'>>;
   /** How many jobs it counts as: a recipe counts each of its conversions. Unset: one. */
   readonly cost?: number;
   /** Slugs of tools whose own limits it counts in, beyond what the request was admitted with. */

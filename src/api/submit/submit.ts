@@ -24,7 +24,8 @@ import {
   type ToFetch,
 } from './stages.ts';
 import { startWait, untilAnswered, type Waiting, whileClientWaits } from './wait.ts';
-import { followWebhooks, judgeWebhook, wantsWebhook, workWithWebhook } from './webhook.ts';
+import { followDestinations, judgeDestination, wantsDestination, workWithDestination } from './wanted/destination.ts';
+import { followWebhooks, judgeWebhook, wantsWebhook, workWithWebhook } from './wanted/webhook.ts';
 
 type SubmitDeps = Omit<ApiDeps, 'limits'>;
 
@@ -36,7 +37,10 @@ export async function submit<T>(deps: SubmitDeps, request: SubmitRequest<T>): Pr
     // Receive, plan, record, enqueue
     const { waiting, ...submitted } = await receive(deps, request, admitted);
     logReceived(admitted.log, submitted);
-    if (!submitted.isReplayed) followWebhooks(deps, submitted.records);
+    if (!submitted.isReplayed) {
+      followWebhooks(deps, submitted.records);
+      followDestinations(deps, submitted.records);
+    }
     // Wait
     const records = await untilAnswered(deps, submitted.records, waiting);
     // Answer
@@ -69,7 +73,7 @@ interface Submission {
 async function receive<T>(deps: SubmitDeps, { ids, wait, open }: SubmitRequest<T>, admitted: Admitted): Promise<Submitted> {
   await using idempotency = admitted.idempotency;
   const { source, work: wanted } = open();
-  const work = workWithWebhook(deps, wanted, admitted);
+  const work = workWithDestination(deps, workWithWebhook(deps, wanted, admitted), admitted);
 
   // Receive
   const sent = await source.receive(idempotency.isRepeated);
@@ -77,13 +81,15 @@ async function receive<T>(deps: SubmitDeps, { ids, wait, open }: SubmitRequest<T
     deps.files.objects,
     sent.files.map(({ part }) => keyOf(ids, part)),
   );
-  // A client that is sent its job may leave: it learns of what it has begun.
-  const begin = () => startWait(wait, { hasIdempotencyKey: idempotency.hasIdempotencyKey || wantsWebhook(sent.fields) });
+  // A client that is sent its job or its result may leave: it learns of what it has begun.
+  const learns = wantsWebhook(sent.fields) || wantsDestination(sent.fields);
+  const begin = () => startWait(wait, { hasIdempotencyKey: idempotency.hasIdempotencyKey || learns });
   const submission: Submission = { ids, admitted, idempotency, work, sent, inputs, startWait: begin };
   // A repeated request is compared as it was sent, and brings no file again.
   const earlier = await idempotency.resolve(sent);
   if (earlier !== undefined) return await replay(deps, submission, earlier);
   await judgeWebhook(deps, sent.fields, admitted);
+  await judgeDestination(deps, sent.fields, admitted);
   const brought = await source.bring(sent, work.check);
   inputs.add(brought.files.map(({ part }) => keyOf(ids, part)));
 

@@ -14,7 +14,8 @@ import type { Received, ReceivedFile } from '../intake/receive.ts';
 import { type Counted, noFile, severalFiles } from '../intake/refusals.ts';
 import { unknownFields, type ValidationDeps } from './conversion.ts';
 import type { Ids, SentFields, SubmitWork } from './stages.ts';
-import { WEBHOOK_FIELDS } from './webhook.ts';
+import { DESTINATION_FIELDS } from './wanted/destination.ts';
+import { WEBHOOK_FIELDS } from './wanted/webhook.ts';
 
 /** One tool on one file or several. */
 export function toolWork(deps: ValidationDeps, { id }: Ids, tool: Tool): SubmitWork {
@@ -74,6 +75,7 @@ export const fieldsOf = ({ input, aliases = {} }: Tool): readonly string[] => [
   ...Object.keys(aliases),
   'url',
   ...WEBHOOK_FIELDS,
+  ...DESTINATION_FIELDS,
 ];
 
 function refuseCount({ files: { min, max, fields }, slug }: Tool, sent: Counted): void {

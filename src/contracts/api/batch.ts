@@ -1,6 +1,6 @@
 /** A batch as clients see it: one job for each file, in the order sent. */
 import { z } from 'zod';
-import { Job, JobLinks, JobOutput, Warning, Webhook } from './job.ts';
+import { Job, JobLinks, JobOutput, OutputDestination, Warning, Webhook } from './job.ts';
 
 const count = z.number().int().min(0);
 
@@ -13,6 +13,7 @@ export const BatchEntry = z.object({
   output: JobOutput.optional(),
   links: JobLinks,
   warnings: z.array(Warning),
+  destination: OutputDestination.optional(),
   webhook: Webhook.optional(),
   error: z
     .object({ code: z.string(), message: z.string(), details: z.looseObject({}) })

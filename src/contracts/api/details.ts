@@ -24,6 +24,12 @@ export const details: Readonly<Record<string, z.ZodRawShape>> = {
   FILE_TOO_LARGE: { max_bytes: count, received_bytes: count, filename: text.optional() },
   UNSUPPORTED_MIME: { detected: text, accepted: z.array(text).optional(), ...ofStep },
   RANGE_NOT_SATISFIABLE: { size_bytes: count },
+  OUTPUT_NOT_STORED: {
+    status: z.number().int().optional().describe('HTTP status that the store answered with'),
+    store_error: text.optional().describe('Why it did not answer: `dns`, `unreachable`, `address`, `unavailable`, `interrupted`'),
+    attempts: count,
+    job_id: text.optional(),
+  },
   RATE_LIMITED: { tier: text, limit: z.number(), reset_seconds: count, rejections_last_hour: count },
   CONVERSION_FAILED: {
     reason: text.optional(),

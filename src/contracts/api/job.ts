@@ -65,6 +65,23 @@ export const Webhook = z.object({
     ),
 });
 
+/** The result on its way to where the request wants it. */
+export const OutputDestination = z.object({
+  state: z
+    .enum(['waiting', 'pending', 'stored', 'failed'])
+    .describe(
+      '`waiting`: for the end of the conversion. `pending`: an attempt is under way or will follow. `stored`: answered with 2xx. `failed`: the job has failed, with `OUTPUT_NOT_STORED` where this is why',
+    ),
+  attempts: z.number().int().min(0).describe('Attempts that were begun'),
+  last_status: z.number().int().optional().describe('HTTP status of the last answer'),
+  last_error: z
+    .string()
+    .optional()
+    .describe(
+      'Why the last attempt got no answer: `dns`, `unreachable`, `address` (not public), `unavailable` or `interrupted` (on our side)',
+    ),
+});
+
 /** The whole receipt of one job. */
 export const Receipt = z.object({
   job_id: z.string().regex(jobIdPattern),
@@ -86,6 +103,7 @@ export const Job = z.object({
   warnings: z.array(Warning).describe('Differences between the request and the result'),
   fidelity: Fidelity.optional().describe('The receipt, once done: absent for kinds of files that are not measured yet'),
   engine: z.object({ name: z.string(), version: z.string() }).optional().describe('The engine that converts the file, once known'),
+  destination: OutputDestination.optional().describe('Where the request had `output_url`'),
   webhook: Webhook.optional().describe('Where the request had `webhook_url`'),
 });
 export type Job = z.infer<typeof Job>;

@@ -16,6 +16,9 @@ export function boundInterim(asked: ClientRequest): void {
   });
 }
 
+/** How long a server is waited for that may not know `Expect: 100-continue`, ms (RFC 9110 §10.1.1: not without end). */
+const CONTINUE_MS = 2_000;
+
 /** By name in lower case. */
 export type Headers = Readonly<Record<string, string>>;
 
@@ -55,6 +58,8 @@ export function exchange(
         host: url.host,
         'user-agent': 'filemill',
         accept: '*/*',
+        // A refusal that comes while a file is sent would be lost with the connection.
+        ...(sent === undefined || Buffer.isBuffer(sent.content) ? {} : { expect: '100-continue' }),
         // Nothing is decoded, so a small body cannot become a large file: see `download.ts`.
         'accept-encoding': 'identity',
         connection: 'close',
@@ -84,7 +89,23 @@ export function exchange(
         reject(urlRefused('unreachable', { says: 'The server in the URL did not send a valid HTTP response.', cause }));
       });
     if (sent === undefined || Buffer.isBuffer(sent.content)) asked.end(sent?.content);
-    // A failure of either is heard above; a server may answer before it has read all.
-    else pipeline(sent.content, asked, (cause) => cause && answered === undefined && asked.destroy(cause));
+    else sendStream(asked, sent.content, () => answered !== undefined);
   });
+}
+
+/** Sends nothing of a file to a server that refuses it by its headers. */
+function sendStream(asked: ClientRequest, content: Readable, isAnswered: () => boolean): void {
+  let isBegun = false;
+  const begin = (): void => {
+    clearTimeout(timer);
+    if (isBegun || asked.destroyed || isAnswered()) return;
+    isBegun = true;
+    // A failure of either is heard by the request; a server may answer before it has read all.
+    pipeline(content, asked, (cause) => cause && !isAnswered() && asked.destroy(cause));
+  };
+  const timer = setTimeout(begin, CONTINUE_MS);
+  asked
+    .on('continue', begin)
+    .on('response', () => clearTimeout(timer))
+    .on('close', () => clearTimeout(timer));
 }

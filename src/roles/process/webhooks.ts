@@ -12,7 +12,7 @@ export interface Webhooks extends Pick<Deliverer, 'offer' | 'stop'> {
   readonly api: NonNullable<ApiDeps['webhooks']>;
 }
 
-interface WebhooksDeps extends Omit<ApiDeps, 'webhooks' | 'limits'> {
+interface WebhooksDeps extends Omit<ApiDeps, 'webhooks' | 'destinations' | 'limits'> {
   /** Undefined where nothing is fetched. */
   readonly sender: Sender | undefined;
   readonly settings: WebhookSettings;

@@ -337,6 +337,7 @@ async function settleOrder(
     case 'done':
       // A recipe goes on in another pool.
       if (isMine && stored !== undefined && hasEnded(stored.record)) recordEnd(deps, stored.record, ms / 1000);
+      if (isMine && stored?.record.state === 'storing') recordConversion(deps, stored.record, ms / 1000);
       // Another worker that took the job over publishes more of it.
       if (isMine) signals.ended(delivery.jobId);
       return delivery.done();
@@ -388,7 +389,11 @@ function recordEnd({ log, metrics, pool }: OrderDeps, record: JobRecord, seconds
   metrics.jobEnded(pool, record.state, record.failure?.reason ?? '');
   if (record.failure?.reason === 'property_lost' && Array.isArray(lost))
     for (const property of lost) metrics.propertyLost(String(failed), String(property));
+  recordConversion({ metrics }, record, seconds);
+}
+
+function recordConversion({ metrics }: Pick<OrderDeps, 'metrics'>, { engine, fidelity = [] }: JobRecord, seconds?: number): void {
   if (engine === undefined) return;
-  if (seconds !== undefined) metrics.conversionEnded(engine, seconds);
-  for (const { property, outcome } of record.fidelity ?? []) if (outcome === 'lost') metrics.propertyLost(engine, property);
+  if (seconds !== undefined) metrics.conversionEnded(engine.name, seconds);
+  for (const { property, outcome } of fidelity) if (outcome === 'lost') metrics.propertyLost(engine.name, property);
 }

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Code, errorTable } from '../../../src/errors.ts';
+import { type Receiver, startReceiver } from '../../kit/api/receiver.ts';
 import { connectTo, END, eventually, FORM, field, file, objectsIn, raw, rawForm, storedIn } from '../../kit/api/wire.ts';
 import { pdf } from '../../kit/fixtures/documents/pdf.ts';
 import {
@@ -36,11 +37,18 @@ const STRICT = { ...SETTINGS, limits: { cooldownMs: 3_600_000 }, api: { ...SETTI
 
 let service: Service;
 let strictService: Service;
+/** Takes no result. */
+let refusing: Receiver;
 beforeAll(async () => {
   const now = Date.now();
-  [service, strictService] = await Promise.all([startService(SETTINGS), startService(STRICT, () => now)]);
+  refusing = await startReceiver();
+  refusing.answer('/result', 403);
+  [service, strictService] = await Promise.all([
+    startService({ ...SETTINGS, fetch: { http: true, ports: [refusing.port, 443], allow: ['127.0.0.2/32'] } }),
+    startService(STRICT, () => now),
+  ]);
 });
-afterAll(() => Promise.all([service.stop(), strictService.stop()]));
+afterAll(() => Promise.all([service.stop(), strictService.stop(), refusing.close()]));
 const strict = (client: string) => convert(strictService.url, TABLE, 'html', {}, { 'x-forwarded-for': client });
 
 const get = async (path: string, init: RequestInit = {}) => readAnswer(await fetch(`${service.url}${path}`, init));
@@ -94,6 +102,10 @@ describe('every error', () => {
         return get('/api/v1/convert', { method: 'POST', body });
       },
       details: { reason: 'address' },
+    },
+    OUTPUT_NOT_STORED: {
+      meet: () => convert(service.url, TABLE, 'tsv', { output_url: `http://127.0.0.2:${refusing.port}/result` }),
+      details: { status: 403, attempts: 1, job_id: expect.stringMatching(/^[0-9a-f]{32}$/) },
     },
     RATE_LIMITED: {
       meet: async () => {

@@ -270,6 +270,7 @@ export const texts: CatalogTexts = {
     BAD_REQUEST: 'Der Server versteht die Anfrage nicht. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
     BATCH_TOO_LARGE: 'Das sind mehr Dateien, als der Server in einer Anfrage annimmt.',
     BODY_TIMEOUT: 'Die Datei kam zu langsam an. Versuchen Sie es noch einmal.',
+    OUTPUT_NOT_STORED: 'Das Ergebnis konnte nicht dort abgelegt werden, wo die Anfrage es haben wollte.',
     UPLOAD_CONFLICT: 'Das Hochladen wurde unterbrochen. Versuchen Sie es noch einmal.',
     IDEMPOTENCY_MISMATCH: 'Die Anfrage wurde schon einmal anders gesendet. Versuchen Sie es noch einmal.',
     CONVERSION_FAILED: 'Die Datei konnte nicht umgewandelt werden.',
@@ -291,6 +292,7 @@ export const texts: CatalogTexts = {
     url_refused: 'Die Datei konnte von ihrer Adresse nicht geholt werden.',
     property_lost: 'Im Ergebnis fehlt, was in der Quelle steht und hier erhalten bleibt: Es wird nicht ausgeliefert.',
     output_invalid: 'Das Programm hat kein brauchbares Ergebnis geliefert.',
+    output_not_stored: 'Das Ergebnis konnte nicht dort abgelegt werden, wo die Anfrage es haben wollte.',
     page_unreachable:
       'Die Seite konnte nicht geladen werden: Ihr Server ist nicht erreichbar, meldet einen Fehler oder hat keine öffentliche Adresse.',
     cancelled: 'Der Auftrag wurde abgebrochen.',

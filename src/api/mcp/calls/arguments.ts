@@ -4,7 +4,8 @@ import { asText } from '../../../contracts/json.ts';
 import { Failure } from '../../../errors.ts';
 import type { JobRecord } from '../../../jobs/record.ts';
 import { parseWithin } from '../../http/json-budget.ts';
-import { WEBHOOK_FIELDS } from '../../submit/webhook.ts';
+import { DESTINATION_FIELDS } from '../../submit/wanted/destination.ts';
+import { WEBHOOK_FIELDS } from '../../submit/wanted/webhook.ts';
 import { INCLUDE_IMAGE } from '../tools/list.ts';
 import type { McpTool } from '../tools/tool.ts';
 import { normalized } from './normalize.ts';
@@ -63,7 +64,10 @@ export function readCall(tool: McpTool, args: Readonly<Record<string, unknown>>)
 }
 
 const isKnown = (name: string, { params }: McpTool): boolean =>
-  WEBHOOK_FIELDS.includes(name) || Object.hasOwn(params, name) || Object.values(params).some(({ field }) => field === name);
+  WEBHOOK_FIELDS.includes(name) ||
+  DESTINATION_FIELDS.includes(name) ||
+  Object.hasOwn(params, name) ||
+  Object.values(params).some(({ field }) => field === name);
 
 /** @throws Failure `INVALID_OPTION` */
 function textOf(name: string, value: unknown): string {

@@ -6,7 +6,7 @@ import type { Catalog } from '../../../catalog/catalog.ts';
 import { fieldSchema, type Schema } from '../../../catalog/options/field-schema.ts';
 import { optionSchemas } from '../../../catalog/options/options.ts';
 import { families } from '../../../contracts/toolchains.ts';
-import { WEBHOOK_URL } from '../../intake/receive.ts';
+import { OUTPUT_URL, WEBHOOK_URL } from '../../intake/receive.ts';
 import { humanSize } from '../../jobs/view.ts';
 import type { ApiSettings } from '../../settings.ts';
 import type { Tool } from '../protocol/protocol.ts';
@@ -114,7 +114,12 @@ const MAX_TEXT = 500;
 
 /** Every tool that creates a job takes it; it is described where a model reads first. */
 const MESSAGE: Readonly<Record<string, Schema>> = {
-  [WEBHOOK_URL]: { type: 'string', maxLength: 2_048, description: 'Where the job is sent when it ends: an https URL.' },
+  [WEBHOOK_URL]: { type: 'string', maxLength: 2_048, description: 'Where the job is sent at its end (https).' },
+};
+
+/** Every tool that makes one result takes it, with `output_headers`: said once, since the list is read with every request. */
+const DESTINATION: Readonly<Record<string, Schema>> = {
+  [OUTPUT_URL]: { type: 'string', maxLength: 3_072, description: 'Any tool: presigned URL to PUT its result to.' },
 };
 
 /** The ways to give a file are told once, in the tool that is listed first. */
@@ -142,7 +147,7 @@ function withWays(tool: Tool, { maxInlineBytes, maxRequestBytes }: McpSettings, 
     description: 'Name with extension, for base64: it names the result, and shows the kind of a text.',
   };
   const image: Schema = { type: 'boolean', description: 'Also show the resulting image in the answer, up to 512 KB.' };
-  const properties = { ...tool.inputSchema.properties, file, filename, [INCLUDE_IMAGE]: image, ...MESSAGE } as Properties;
+  const properties = { ...tool.inputSchema.properties, file, filename, [INCLUDE_IMAGE]: image, ...MESSAGE, ...DESTINATION } as Properties;
   return { ...tool, inputSchema: { ...tool.inputSchema, properties } };
 }
 

@@ -1,12 +1,12 @@
 /** The message that a request wants at the end of each of its jobs: its fields, which are taken out before the others are read. */
-import { Failure } from '../../errors.ts';
-import { urlRefused } from '../../fetch/refusal.ts';
-import type { JobRecord } from '../../jobs/record.ts';
-import { refuseLarge } from '../../jobs/room.ts';
-import { newWebhook } from '../../jobs/webhook.ts';
-import type { ApiDeps } from '../deps.ts';
-import { WEBHOOK_SECRET, WEBHOOK_URL } from '../intake/receive.ts';
-import type { Admitted, FilePart, JobPlan, SentFields, SubmitWork } from './stages.ts';
+import { Failure } from '../../../errors.ts';
+import { urlRefused } from '../../../fetch/refusal.ts';
+import type { JobRecord } from '../../../jobs/record.ts';
+import { refuseLarge } from '../../../jobs/room.ts';
+import { newWebhook } from '../../../jobs/webhook.ts';
+import type { ApiDeps } from '../../deps.ts';
+import { WEBHOOK_SECRET, WEBHOOK_URL } from '../../intake/receive.ts';
+import type { Admitted, FilePart, JobPlan, SentFields, SubmitWork } from '../stages.ts';
 
 export const WEBHOOK_FIELDS: readonly string[] = [WEBHOOK_URL, WEBHOOK_SECRET];
 

@@ -1,0 +1,115 @@
+/** Where a client wants its result stored, and how far that is: the job is done when the result is there. Pure. */
+import { z } from 'zod';
+import { reasonTable } from '../errors.ts';
+import type { Encryption } from './encryption.ts';
+import { fail, storedResult } from './lifecycle.ts';
+import type { JobRecord, StoredFailure } from './record.ts';
+import { LEASE_MS } from './webhook.ts';
+
+/** Encrypted in the record, for the one job: neither the store nor a log has any of it in the clear. */
+const DestinationTarget = z.strictObject({
+  /** Where the result is sent by PUT. */
+  url: z.string(),
+  /** By name, in lower case. */
+  headers: z.record(z.string(), z.string()),
+  /** The client's key, by which its uploads are counted. */
+  client: z.string(),
+});
+export type DestinationTarget = z.infer<typeof DestinationTarget>;
+
+export type DestinationRecord = NonNullable<JobRecord['destination']>;
+
+const boundTo = (jobId: string): string => `destination\0${jobId}`;
+
+export const newDestination = (encryption: Encryption, jobId: string, target: DestinationTarget): DestinationRecord => ({
+  state: 'waiting',
+  attempts: 0,
+  nextAt: 0,
+  sealed: encryption.encrypt(JSON.stringify(target), boundTo(jobId)),
+});
+
+/** @throws if it was encrypted with a key that is not known here */
+export const destinationTarget = (encryption: Encryption, jobId: string, sealed: string): DestinationTarget =>
+  DestinationTarget.parse(JSON.parse(encryption.decrypt(sealed, boundTo(jobId))));
+
+export type StoringRecord = JobRecord & {
+  readonly destination: DestinationRecord & { readonly sealed: string };
+  readonly output: NonNullable<JobRecord['output']>;
+};
+
+/** Its result was made, and is still to be stored where its client wants it. */
+export const isStoring = (record: JobRecord): record is StoringRecord =>
+  record.state === 'storing' && record.destination?.sealed !== undefined && record.output !== undefined;
+
+/** An attempt begins: no other process begins one before it must have ended. Undefined where there is nothing to store now. */
+export function claimStoring(record: JobRecord, now: number, aloneSince = 0): StoringRecord | undefined {
+  if (!isStoring(record)) return undefined;
+  const { destination } = record;
+  const { nextAt, begunAt } = destination;
+  const dueAt = begunAt !== undefined && begunAt < aloneSince ? Math.min(nextAt, aloneSince) : nextAt;
+  if (dueAt > now) return undefined;
+  return {
+    ...record,
+    destination: { ...destination, state: 'pending', attempts: destination.attempts + 1, nextAt: now + LEASE_MS, begunAt: now },
+  };
+}
+
+const isOfAttempt = (record: JobRecord, attempts: number): record is StoringRecord =>
+  isStoring(record) && record.destination.attempts === attempts;
+
+/** The attempt goes on: others leave it alone for longer. Undefined where it is no longer ours. */
+export const renewStoring = (record: JobRecord, attempts: number, now: number): JobRecord | undefined =>
+  isOfAttempt(record, attempts) ? { ...record, destination: { ...record.destination, nextAt: now + LEASE_MS } } : undefined;
+
+/** How an attempt ended: the status of the answer, or why there was none. */
+export interface StoringEnd {
+  readonly status?: number | undefined;
+  readonly error?: string | undefined;
+}
+
+/** @param outcome an attempt that is to follow, or the end @returns undefined where another one has begun, or the job was deleted */
+export function endStoring(
+  record: JobRecord,
+  attempts: number,
+  { status, error }: StoringEnd,
+  outcome: { readonly nextAt: number } | 'stored' | 'failed',
+  now: number,
+): JobRecord | undefined {
+  if (!isOfAttempt(record, attempts)) return undefined;
+  const { sealed, begunAt: _, lastStatus: __, lastError: ___, ...destination } = record.destination;
+  const last = { ...(status === undefined ? {} : { lastStatus: status }), ...(error === undefined ? {} : { lastError: error }) };
+  if (typeof outcome !== 'string')
+    return { ...record, destination: { ...destination, ...last, sealed, state: 'pending', nextAt: outcome.nextAt } };
+  const ended = { ...record, destination: { ...destination, ...last, state: outcome } };
+  return outcome === 'stored' ? storedResult(ended, now) : withoutResult(fail(ended, now, notStored(attempts, { status, error })));
+}
+
+/** Not one attempt may follow: what was encrypted goes. */
+export function giveUpStoring(record: JobRecord, now: number): JobRecord {
+  const { attempts = 0, lastStatus: status, lastError: error } = record.destination ?? {};
+  const { sealed: _, ...destination } = record.destination ?? { state: 'failed', attempts, nextAt: 0 };
+  return withoutResult(fail({ ...record, destination: { ...destination, state: 'failed' } }, now, notStored(attempts, { status, error })));
+}
+
+/** The result of a job that failed is not kept: its client was to have it elsewhere. */
+function withoutResult({ output: _, outputs: __, fidelity: ___, ...record }: JobRecord): JobRecord {
+  return record;
+}
+
+/** By why there was no answer. */
+const WHY: Readonly<Record<string, string>> = {
+  address: 'its host name cannot be resolved, or its address is not public',
+  dns: 'its host name cannot be resolved, or its address is not public',
+  unreachable: 'its server could not be reached, or did not take the file in time',
+  unavailable: 'this service could not send it',
+};
+
+const notStored = (attempts: number, { status, error }: StoringEnd): StoredFailure => {
+  const why =
+    status === undefined ? (WHY[error ?? ''] ?? 'this service could not send it') : `the store answered with HTTP status ${status}`;
+  return {
+    reason: 'output_not_stored',
+    message: `${reasonTable.output_not_stored.slice(0, -1)}: ${why}.`,
+    details: { attempts, ...(status === undefined ? {} : { status }), ...(error === undefined ? {} : { store_error: error }) },
+  };
+};
