@@ -8,7 +8,7 @@ import { outputSettings } from './api/outputs/settings.ts';
 import { webSettings } from './api/page/settings.ts';
 import { apiSettings, secretSettings } from './api/settings.ts';
 import { controllerSettings } from './controller/settings.ts';
-import { destinationSettings } from './destinations/settings.ts';
+import { connectionSettings, destinationSettings } from './destinations/settings.ts';
 import { egressSettings, fetchSettings } from './fetch/settings.ts';
 import { limitSettings } from './limits/settings.ts';
 import { natsSettings } from './nats/settings.ts';
@@ -32,6 +32,7 @@ export const configSchema = z.strictObject({
   pools: poolSettings.prefault({}),
   s3: s3Settings.optional(),
   storage: storageSettings.prefault({}),
+  connections: connectionSettings.prefault({}),
   destinations: destinationSettings.prefault({}),
   fetch: fetchSettings.prefault({}),
   egress: egressSettings.prefault({}),

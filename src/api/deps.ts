@@ -7,6 +7,7 @@ import type { FindPage } from '../fetch/pages/page.ts';
 import type { PrivateFetch } from '../fetch/private.ts';
 import type { Sender } from '../fetch/send.ts';
 import type { BatchStore } from '../jobs/batch.ts';
+import type { S3Login } from '../jobs/destination.ts';
 import type { Encryption } from '../jobs/encryption.ts';
 import type { IdempotencyStore } from '../jobs/idempotency.ts';
 import type { Durability, JobStore } from '../jobs/store.ts';
@@ -94,10 +95,20 @@ interface ApiWebhooks {
   readonly follow: (jobId: string) => void;
 }
 
+/** Objects in S3 stores that requests name. */
+interface ApiPlaces {
+  /** Whether a client may use a store so. @throws Failure `INVALID_OPTION` */
+  check(login: S3Login, place: { readonly bucket: string; readonly key: string }, network: string): void;
+  /** @returns a URL for one request @throws Failure `INVALID_OPTION`, `OVERLOADED` */
+  presign(login: S3Login, method: 'GET' | 'PUT', place: { readonly bucket: string; readonly key: string }): Promise<string>;
+}
+
 /** Results that are stored where clients want them. */
 interface ApiDestinations {
   /** Whether a URL is one that may be sent to, as far as it can be told without a look at its server. @throws Failure `URL_REFUSED` */
   readonly judge: Sender['judge'];
+  /** Objects in S3 stores. */
+  readonly places: ApiPlaces;
   /** The end of the job's conversion is to be noticed at once. */
   readonly follow: (jobId: string) => void;
 }

@@ -1,6 +1,6 @@
 /** Stores the results of jobs where their clients want them: from the end of a conversion on, or when upkeep finds one that is due, and each attempt by one process alone. */
 import { Failure } from '../errors.ts';
-import { hostOf, startTurns, type Turn } from '../fetch/send-queue.ts';
+import { startTurns, type Turn } from '../fetch/send-queue.ts';
 import {
   claimStoring,
   type DestinationTarget,
@@ -32,6 +32,8 @@ export interface StorerDeps {
     confirm: () => Promise<void>,
     signal: AbortSignal,
   ) => Promise<StoringAttempt>;
+  /** The host that a result is sent to, as far as its turns go. */
+  readonly hostOf: (target: DestinationTarget) => string;
   /** Those that wait for the job learn of its end. */
   readonly ended: (jobId: string) => void;
   /** Calls back when the job is cancelled. @returns unsubscribe */
@@ -76,7 +78,7 @@ class Withdrawn extends Error {
 }
 
 export function startStorer(deps: StorerDeps): Storer {
-  const { jobs, encryption, put, ended, onCancel, settings, clock, random = Math.random, aloneSince, log, onAttempt, onEnd } = deps;
+  const { jobs, encryption, put, hostOf, ended, onCancel, settings, clock, random = Math.random, aloneSince, log, onAttempt, onEnd } = deps;
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   /** By job, for the next attempt. */
@@ -97,7 +99,7 @@ export function startStorer(deps: StorerDeps): Storer {
     if (stopping.signal.aborted || turns.has(record.id) || !isStoring(record)) return;
     if (claimStoring(record, clock(), aloneSince) === undefined) return;
     const target = readTarget(record);
-    if (target !== undefined) turns.add({ id: record.id, target, host: hostOf(target.url), client: target.client });
+    if (target !== undefined) turns.add({ id: record.id, target, host: hostOf(target), client: target.client });
   };
 
   const readTarget = ({ id, destination }: StoringRecord): DestinationTarget | undefined => {

@@ -8,7 +8,7 @@ import { exchange, type Headers, type SentBody } from './download/exchange.ts';
 import { secured } from './download/tls.ts';
 import { urlRefused } from './refusal.ts';
 import type { FetchSettings } from './settings.ts';
-import { type ConnectTarget, judgeUrl } from './url.ts';
+import { type ConnectTarget, type JudgeUrl, judgeUrl } from './url.ts';
 
 export interface SendRequest {
   readonly url: string;
@@ -35,8 +35,8 @@ export interface Sender {
 
 const late = (what: string) => () => urlRefused('unreachable', { says: `The server in the URL did not ${what} in time.` });
 
-/** @param ca certificates in PEM that are trusted instead of Node's */
-export function guardedSender(settings: FetchSettings, connector: Connector, ca?: readonly string[]): Sender {
+/** @param ca certificates in PEM that are trusted instead of Node's @param judge the rules of URLs */
+export function guardedSender(settings: FetchSettings, connector: Connector, ca?: readonly string[], judge: JudgeUrl = judgeUrl): Sender {
   const { connectMs, headersMs, idleMs, maxHeaderBytes } = settings;
 
   async function open(target: ConnectTarget, signal: AbortSignal): Promise<Socket> {
@@ -52,13 +52,13 @@ export function guardedSender(settings: FetchSettings, connector: Connector, ca?
 
   return {
     async judge(url, signal) {
-      const target = judgeUrl(url, settings);
+      const target = judge(url, settings);
       // A name is resolved when it is used: its server must not keep a client waiting.
       if (target.literal) await connector.judge(target, signal);
     },
 
     async send({ url, headers, body, totalMs, confirm }, signal) {
-      const target = judgeUrl(url, settings);
+      const target = judge(url, settings);
       const deadline = startDeadline(totalMs, signal, late('answer'));
       try {
         const socket = await open(target, deadline.signal);

@@ -6,10 +6,26 @@ import { fail, storedResult } from './lifecycle.ts';
 import type { JobRecord, StoredFailure } from './record.ts';
 import { LEASE_MS } from './webhook.ts';
 
+/** How an S3 store is used: with credentials, or with a connection that the operator has declared. */
+export const S3Login = z.union([
+  z.strictObject({ connection: z.string().max(63) }),
+  z.strictObject({
+    endpoint: z.string().max(253),
+    region: z.string().max(63),
+    pathStyle: z.boolean(),
+    accessKeyId: z.string().max(256),
+    secretAccessKey: z.string().max(256),
+    sessionToken: z.string().max(2_048).optional(),
+  }),
+]);
+export type S3Login = z.infer<typeof S3Login>;
+
 /** Encrypted in the record, for the one job: neither the store nor a log has any of it in the clear. */
 const DestinationTarget = z.strictObject({
-  /** Where the result is sent by PUT. */
+  /** Where the result is sent by PUT; or an object, `s3://bucket/key`, or the start of its key with a slash at its end. */
   url: z.string(),
+  /** For an object. */
+  s3: S3Login.optional(),
   /** By name, in lower case. */
   headers: z.record(z.string(), z.string()),
   /** The client's key, by which its uploads are counted. */

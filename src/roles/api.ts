@@ -46,7 +46,7 @@ export async function api(config: Config, checkout: string, version: string): Pr
   const expected = expectedCatalog(() => registry.pools().values(), { clock, createdAt });
   const stopping = new AbortController();
 
-  const { sender, ...fetching } = fetchingFor(config);
+  const { sender, places, ...fetching } = fetchingFor(config);
   const parts: Omit<ApiDeps, 'webhooks' | 'destinations'> = {
     jobs: { store: store.jobs, batches, idempotency, queue, room, signals, encryption, clock },
     files: { objects, uploads, ...fetching, judge: judgeOfApi(log), suffix: config.output.suffix },
@@ -78,7 +78,7 @@ export async function api(config: Config, checkout: string, version: string): Pr
       stopping: stopping.signal,
     },
   };
-  const ends = endsFor({ ...parts, sender, config });
+  const ends = endsFor({ ...parts, sender, places, config });
   const deps: ApiDeps = { ...parts, ...ends.api };
   const server = createServer(deps);
   const drain = drainable(server.server);

@@ -41,7 +41,7 @@ export async function local(config: Config, checkout: string, version: string, c
   const unreadable = unreadableTo(log, metrics);
   const signals = memorySignals();
   const newId = () => randomBytes(16).toString('hex');
-  const { sender, ...fetching } = fetchingFor(config);
+  const { sender, places, ...fetching } = fetchingFor(config);
   const store = await openEmbedded(config, unreadable, clock, version);
   const { durability, batches, idempotency, queue, room, encryption, objects, storage, uploads, limits } = store;
   const served = config.worker.toolchains ?? toolchains;
@@ -73,7 +73,7 @@ export async function local(config: Config, checkout: string, version: string, c
       fault: () => health.fault ?? (storage.use.full === undefined ? undefined : faultOf('disk_full', storage.use.full)),
     },
   };
-  const ends = endsFor({ ...parts, sender, config, aloneSince: store.aloneSince });
+  const ends = endsFor({ ...parts, sender, places, config, aloneSince: store.aloneSince });
   const server = createServer({ ...parts, ...ends.api });
   // Before any claim: a start that fails because the port is in use must not cost each waiting job an attempt.
   const port = await listen(server, config.api);

@@ -57,13 +57,15 @@ export const WEBHOOK_SECRET = 'webhook_secret';
 /** Where the result is stored by PUT, and the headers of that request as a JSON object. */
 export const OUTPUT_URL = 'output_url';
 export const OUTPUT_HEADERS = 'output_headers';
+/** How an S3 store is used that `s3://bucket/key` names, as a JSON object. */
+export const S3 = 's3';
 
 /** A file in any of these is taken by a route that takes files: clients write `files[0]` for a list of one. */
 const FILE_FIELD = /^files?(\[\d{0,4}\])?$/;
 const isFileField = (name: string, { fields }: Pick<ReceiveOptions, 'fields'>): boolean =>
   fields.includes(name) || (fields.some((field) => FILE_FIELD.test(field)) && FILE_FIELD.test(name));
 /** Text fields of every route that takes files. */
-const TEXTS = new Set([TARGET, 'from_format', 'url', 'upload_id', WEBHOOK_URL, WEBHOOK_SECRET, OUTPUT_URL, OUTPUT_HEADERS, ...LISTS]);
+const TEXTS = new Set([TARGET, 'from_format', 'url', 'upload_id', WEBHOOK_URL, WEBHOOK_SECRET, OUTPUT_URL, OUTPUT_HEADERS, S3, ...LISTS]);
 
 export interface ReceivedFile {
   /** Its number in the form, which it is stored by. */

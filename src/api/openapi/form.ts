@@ -47,7 +47,14 @@ const DESTINATION: Fields = {
     ...URL,
     maxLength: 3_072,
     description:
-      'Where the result is stored before the job is done, by PUT, such as a presigned URL: https at a public address. One result, or a ZIP: a batch of several files takes none. Otherwise the job fails: `OUTPUT_NOT_STORED`',
+      'Where the result is stored before the job is done, by PUT, such as a presigned URL: https at a public address; or an object, `s3://bucket/key`. One result, or a ZIP: a batch of several files takes none. Otherwise the job fails: `OUTPUT_NOT_STORED`',
+  },
+  s3: {
+    type: 'string',
+    maxLength: 4_096,
+    contentMediaType: 'application/json',
+    description:
+      'For URLs such as `s3://bucket/key`: `{"endpoint":"https://s3.eu-central-1.amazonaws.com","region":"eu-central-1","access_key_id":"…","secret_access_key":"…"}`, perhaps with `session_token` and `path_style`; or `{"connection":"name"}`',
   },
   output_headers: {
     type: 'string',

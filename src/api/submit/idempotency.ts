@@ -24,12 +24,14 @@ export async function admitRequest(
   tool?: string,
 ): Promise<Admitted> {
   const key = keyOf(deps, request);
+  const client = clientOf(deps, request);
   const earlier = key === undefined ? undefined : await deps.jobs.idempotency.get(key, deps.jobs.clock());
   if (earlier === undefined) await refuseFull(deps, pools);
   const share = earlier === undefined ? await reserveShare(deps, request, jobs, tool) : NO_SHARE;
   if (earlier !== undefined) await countRead(deps, request);
   return {
-    client: clientOf(deps, request).key,
+    client: client.key,
+    network: client.network,
     base: baseOf(request, deps),
     share,
     refundAfter: refunding(share, request.log),

@@ -61,6 +61,8 @@ export interface ClientWait {
 export interface Admitted {
   /** The client's key, whose share of a pool its jobs count towards. */
   readonly client: string;
+  /** Its address, or its /64; undefined where it is not known, and no connection is for it. */
+  readonly network?: string;
   /** Start of the links that it is answered with; undefined where it came by no HTTP request. */
   readonly base?: string;
   /** Reserved for the first job. */

@@ -25,6 +25,7 @@ import {
 } from './stages.ts';
 import { startWait, untilAnswered, type Waiting, whileClientWaits } from './wait.ts';
 import { followDestinations, judgeDestination, wantsDestination, workWithDestination } from './wanted/destination.ts';
+import { withSignedSources } from './wanted/s3.ts';
 import { followWebhooks, judgeWebhook, wantsWebhook, workWithWebhook } from './wanted/webhook.ts';
 
 type SubmitDeps = Omit<ApiDeps, 'limits'>;
@@ -90,7 +91,7 @@ async function receive<T>(deps: SubmitDeps, { ids, wait, open }: SubmitRequest<T
   if (earlier !== undefined) return await replay(deps, submission, earlier);
   await judgeWebhook(deps, sent.fields, admitted);
   await judgeDestination(deps, sent.fields, admitted);
-  const brought = await source.bring(sent, work.check);
+  const brought = await source.bring(await withSignedSources(deps, sent, admitted), work.check);
   inputs.add(brought.files.map(({ part }) => keyOf(ids, part)));
 
   return 'fetches' in brought ? await submitUrls(deps, submission, brought) : await submitFiles(deps, submission, brought);

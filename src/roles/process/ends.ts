@@ -1,6 +1,7 @@
 /** What follows the ends of conversions in each process with the API: results go where clients want them, and messages to clients. */
 import type { ApiDeps } from '../../api/deps.ts';
 import type { Config } from '../../config.ts';
+import type { S3Places } from '../../destinations/places.ts';
 import type { Sender } from '../../fetch/send.ts';
 import type { Stored } from '../../jobs/store.ts';
 import { destinationsFor } from './destinations.ts';
@@ -9,6 +10,8 @@ import { webhooksFor } from './webhooks.ts';
 interface EndsDeps extends Omit<ApiDeps, 'webhooks' | 'destinations' | 'limits'> {
   /** Undefined where nothing is fetched. */
   readonly sender: Sender | undefined;
+  /** Objects that requests name. */
+  readonly places: S3Places;
   readonly config: Pick<Config, 'webhooks' | 'destinations'>;
   readonly aloneSince?: number;
 }

@@ -1,5 +1,6 @@
 /** A role's access to the Internet, directly or through `egress`: the guarded download, and the proxies for web pages. */
 import type { Config } from '../../config.ts';
+import { type S3Places, s3Places } from '../../destinations/places.ts';
 import { addressJudge } from '../../fetch/address.ts';
 import type { Connector } from '../../fetch/connector.ts';
 import { directConnector } from '../../fetch/direct-connector.ts';
@@ -18,21 +19,32 @@ export interface Fetching {
   /** Requests to servers that clients name. */
   readonly sender: Sender | undefined;
   readonly privately: PrivateFetch | undefined;
+  /** Objects that requests name. */
+  readonly places: S3Places;
   readonly openEgressProxy: (() => Promise<EgressProxy>) | undefined;
 }
 
 /** @returns nothing if fetching by URL is disabled @throws CannotStart if egress is set without its token */
-export function fetchingFor(config: Pick<Config, 'fetch' | 'egress'>): Fetching {
+export function fetchingFor(config: Pick<Config, 'fetch' | 'egress'> & Partial<Pick<Config, 'connections'>>): Fetching {
   const { fetch: settings } = config;
-  if (!settings.rest) return { fetch: undefined, findPage: undefined, sender: undefined, privately: undefined, openEgressProxy: undefined };
+  const places = s3Places(config.connections ?? {});
+  if (!settings.rest)
+    return { fetch: undefined, findPage: undefined, sender: undefined, privately: undefined, places, openEgressProxy: undefined };
   const connector = wayFor(config);
   const own = wayFor(config, true);
+  const [fetch, ownFetch] = [guardedFetch(settings, connector), guardedFetch(settings, own, undefined, privateUrls(settings))];
+  const [sender, ownSender] = [guardedSender(settings, connector), guardedSender(settings, own, undefined, privateUrls(settings))];
   return {
-    fetch: guardedFetch(settings, connector),
+    // What was signed for a connection goes where the operator says, as sources of ConversionJobs do.
+    fetch: (url, ...rest) => (places.isOperators(url) ? ownFetch : fetch)(url, ...rest),
     findPage: findPage(settings, connector),
-    sender: guardedSender(settings, connector),
+    sender: {
+      judge: sender.judge,
+      send: (request, signal) => (places.isOperators(request.url) ? ownSender : sender).send(request, signal),
+    },
+    places,
     privately: {
-      fetch: guardedFetch(settings, own, undefined, privateUrls(settings)),
+      fetch: ownFetch,
       connect: privateConnect(settings, own),
       settings,
     },

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { s3Places } from '../../../src/destinations/places.ts';
 import { putWith } from '../../../src/destinations/put.ts';
 import { destinationSettings } from '../../../src/destinations/settings.ts';
 import { type Storer, type StoringOutcome, startStorer } from '../../../src/destinations/storer.ts';
@@ -72,7 +73,8 @@ function start({ idleMs = 300, ...wanted }: { readonly idleMs?: number; readonly
   const storer = startStorer({
     jobs,
     encryption,
-    put: putWith(guardedSender(fetching, connector), { get }, settings),
+    put: putWith(guardedSender(fetching, connector), { get }, s3Places({}), settings),
+    hostOf: ({ url }) => URL.parse(url)?.hostname ?? '',
     ended: () => {},
     onCancel: () => () => {},
     settings,

@@ -138,7 +138,7 @@ describe('a mistake', () => {
     ],
     'in the name of a group too': [
       file('hooks: {}'),
-      'hooks: there is no such setting; the file accepts dataDir, api, web, output, secret, worker, controller, nats, pools, s3, storage, destinations, fetch, egress, limits, upkeep, uploads, webhooks, log',
+      'hooks: there is no such setting; the file accepts dataDir, api, web, output, secret, worker, controller, nats, pools, s3, storage, connections, destinations, fetch, egress, limits, upkeep, uploads, webhooks, log',
     ],
     'of a bucket keeps what is secret to itself': [
       { S3_ENDPOINT: 'http://s3', S3_BUCKET: 'files', S3_ACCESS_KEY_ID: 'me' },

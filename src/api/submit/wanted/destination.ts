@@ -1,15 +1,16 @@
 /** Where a request wants its result stored: its fields, which are taken out before the others are read. */
 import { Failure } from '../../../errors.ts';
 import { urlRefused } from '../../../fetch/refusal.ts';
-import { newDestination } from '../../../jobs/destination.ts';
+import { newDestination, type S3Login } from '../../../jobs/destination.ts';
 import type { JobRecord } from '../../../jobs/record.ts';
 import { refuseLarge } from '../../../jobs/room.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { parseWithin } from '../../http/json-budget.ts';
-import { OUTPUT_HEADERS, OUTPUT_URL } from '../../intake/receive.ts';
+import { OUTPUT_HEADERS, OUTPUT_URL, S3 } from '../../intake/receive.ts';
 import type { Admitted, FilePart, JobPlan, SentFields, SubmitWork } from '../stages.ts';
+import { judgeObject, namesObject, readLogin, readPlace, refusedField } from './s3.ts';
 
-export const DESTINATION_FIELDS: readonly string[] = [OUTPUT_URL, OUTPUT_HEADERS];
+export const DESTINATION_FIELDS: readonly string[] = [OUTPUT_URL, OUTPUT_HEADERS, S3];
 
 /** Characters: a record has to have room for it, encrypted. Presigned URLs with a session token have up to some 2,500. */
 const MOST_URL = 3_072;
@@ -27,44 +28,45 @@ type DestinationDeps = Pick<ApiDeps, 'jobs' | 'destinations' | 'service'>;
 interface WantedDestination {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** For an object in an S3 store. */
+  readonly s3?: S3Login;
 }
 
 /** @returns undefined where none is wanted @throws Failure `INVALID_OPTION`: what was sent may be secret, and is not repeated */
 function readDestination({ destinations }: Pick<ApiDeps, 'destinations'>, fields: SentFields['fields']): WantedDestination | undefined {
   const [url, headers] = DESTINATION_FIELDS.map((name) => fields.get(name)?.trim() || undefined);
   if (url === undefined && headers === undefined) return undefined;
-  if (destinations === undefined) throw refused(OUTPUT_URL, 'nothing: this service stores no results elsewhere');
-  if (url === undefined) throw refused(OUTPUT_HEADERS, `it together with ${OUTPUT_URL}`);
-  if (url.length > MOST_URL) throw refused(OUTPUT_URL, `a URL of at most ${MOST_URL} characters`);
-  return { url, headers: headers === undefined ? {} : readHeaders(headers) };
+  if (destinations === undefined) throw refusedField(OUTPUT_URL, 'nothing: this service stores no results elsewhere');
+  if (url === undefined) throw refusedField(OUTPUT_HEADERS, `it together with ${OUTPUT_URL}`);
+  if (url.length > MOST_URL) throw refusedField(OUTPUT_URL, `a URL of at most ${MOST_URL} characters`);
+  const read = { url, headers: headers === undefined ? {} : readHeaders(headers) };
+  if (!namesObject(url)) return read;
+  readPlace(OUTPUT_URL, url, true);
+  const s3 = readLogin(fields);
+  if (s3 === undefined) throw refusedField(S3, 'how the store of output_url is used');
+  return { ...read, s3 };
 }
 
 const HEADERS_ALLOWED = `a JSON object of at most ${MOST_HEADERS} characters with headers by name, such as {"Content-Type":"application/pdf"}`;
 
 /** @returns by name, in lower case @throws Failure `INVALID_OPTION` */
 function readHeaders(sent: string): Readonly<Record<string, string>> {
-  if (sent.length > MOST_HEADERS) throw refused(OUTPUT_HEADERS, HEADERS_ALLOWED);
+  if (sent.length > MOST_HEADERS) throw refusedField(OUTPUT_HEADERS, HEADERS_ALLOWED);
   let read: unknown;
   try {
     read = parseWithin(sent, MOST_HEADERS);
   } catch (error) {
-    throw error instanceof SyntaxError ? refused(OUTPUT_HEADERS, HEADERS_ALLOWED) : error;
+    throw error instanceof SyntaxError ? refusedField(OUTPUT_HEADERS, HEADERS_ALLOWED) : error;
   }
-  if (typeof read !== 'object' || read === null || Array.isArray(read)) throw refused(OUTPUT_HEADERS, HEADERS_ALLOWED);
+  if (typeof read !== 'object' || read === null || Array.isArray(read)) throw refusedField(OUTPUT_HEADERS, HEADERS_ALLOWED);
   const headers = Object.entries(read).map(([name, value]) => [name.toLowerCase(), value] as const);
   for (const [name, value] of headers) {
     if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(name) || typeof value !== 'string' || !/^[\x20-\x7e]*$/.test(value))
-      throw refused(OUTPUT_HEADERS, `${HEADERS_ALLOWED}, of visible ASCII`);
-    if (OWN_HEADERS.has(name)) throw refused(OUTPUT_HEADERS, `no header that the request sets by itself, such as ${name}`);
+      throw refusedField(OUTPUT_HEADERS, `${HEADERS_ALLOWED}, of visible ASCII`);
+    if (OWN_HEADERS.has(name)) throw refusedField(OUTPUT_HEADERS, `no header that the request sets by itself, such as ${name}`);
   }
   return Object.fromEntries(headers);
 }
-
-const refused = (option: string, allowed: string): Failure =>
-  new Failure('INVALID_OPTION', {
-    says: `The field "${option}" is invalid; expected ${allowed}.`,
-    details: { option, received: null, allowed },
-  });
 
 export const wantsDestination = (fields: SentFields['fields']): boolean => (fields.get(OUTPUT_URL) ?? '') !== '';
 
@@ -72,7 +74,7 @@ export const wantsDestination = (fields: SentFields['fields']): boolean => (fiel
 export async function judgeDestination(
   deps: DestinationDeps,
   fields: SentFields['fields'],
-  { base }: Pick<Admitted, 'base'>,
+  { base, network }: Pick<Admitted, 'base' | 'network'>,
 ): Promise<void> {
   const wanted = readDestination(deps, fields);
   if (wanted === undefined) return;
@@ -80,7 +82,9 @@ export async function judgeDestination(
     // This service takes no results, least of all in a circle.
     const own = URL.parse(base ?? deps.service.settings.publicUrl ?? '');
     if (own !== null && own.origin === URL.parse(wanted.url)?.origin) throw urlRefused('address');
-    await deps.destinations?.judge(wanted.url, deps.service.stopping);
+    if (namesObject(wanted.url)) {
+      await judgeObject(deps, wanted.s3, readPlace(OUTPUT_URL, wanted.url, true), network === undefined ? {} : { network });
+    } else await deps.destinations?.judge(wanted.url, deps.service.stopping);
   } catch (error) {
     throw error instanceof Failure
       ? error.with({ says: `The field "${OUTPUT_URL}": ${error.message}`, details: { ...error.details, field: OUTPUT_URL } })
@@ -108,7 +112,7 @@ export function workWithDestination(deps: DestinationDeps, work: SubmitWork, { c
       const wanted = readDestination(deps, brought.fields);
       const plans = work.plan({ ...brought, fields: others(brought.fields) });
       if (wanted === undefined) return plans;
-      if (plans.length > 1) throw refused(OUTPUT_URL, `one result: this request makes ${plans.length}; send a request for each`);
+      if (plans.length > 1) throw refusedField(OUTPUT_URL, `one result: this request makes ${plans.length}; send a request for each`);
       return plans.map((plan) => withDestination(plan, wanted));
     },
   };
