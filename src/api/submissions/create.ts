@@ -8,7 +8,7 @@ import { REFUNDED_STATUSES, refunding, reserve } from '../admission/share.ts';
 import type { ApiDeps } from '../deps.ts';
 import { failureOf, shownAs, statusOf } from '../http/problem.ts';
 import { storePage } from '../intake/page.ts';
-import { type ReceivedFile, WEBHOOK_SECRET, WEBHOOK_URL } from '../intake/receive.ts';
+import { OUTPUT_HEADERS, OUTPUT_URL, type ReceivedFile, WEBHOOK_SECRET, WEBHOOK_URL } from '../intake/receive.ts';
 import { recipeWork } from '../recipes/work.ts';
 import { conversionWork } from '../submit/conversion.ts';
 import { WITHOUT_KEY } from '../submit/idempotency.ts';
@@ -89,6 +89,11 @@ function openSubmission(
   if (secrets.password !== undefined) fields.set('password', secrets.password);
   if (submission.webhook !== undefined) fields.set(WEBHOOK_URL, submission.webhook.url);
   if (secrets.webhookSecret !== undefined) fields.set(WEBHOOK_SECRET, secrets.webhookSecret);
+  if (secrets.destination !== undefined) {
+    const { url, headers } = secrets.destination;
+    fields.set(OUTPUT_URL, url);
+    if (Object.keys(headers).length > 0) fields.set(OUTPUT_HEADERS, JSON.stringify(headers));
+  }
   const tool = submission.tool === undefined ? undefined : findTool(deps, submission.tool);
   const { recipe } = submission;
   if (recipe !== undefined) fields.set('recipe', recipe);

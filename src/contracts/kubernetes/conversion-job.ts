@@ -13,6 +13,27 @@ const KEY_MUST = 'must be A-Z a-z 0-9 . _ - between single slashes, with no slas
 const OWN_HEADERS =
   "['host', 'connection', 'content-length', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect', 'range', 'accept', 'accept-encoding', 'user-agent', 'keep-alive', 'proxy-authorization']";
 
+const HeadersFrom = z
+  .array(
+    z
+      .object({
+        name: shaped(64, /^[A-Za-z0-9][A-Za-z0-9-]*$/, 'must be the name of a header, such as PRIVATE-TOKEN').describe(
+          'Name of the header',
+        ),
+        secretKeyRef: SecretKeyRef.describe('Its whole value'),
+      })
+      .meta({
+        'x-kubernetes-validations': [
+          {
+            rule: `!(self.name.lowerAscii() in ${OWN_HEADERS})`,
+            message: 'name must not be of a header that the request sets by itself',
+          },
+        ],
+      }),
+  )
+  .max(8)
+  .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] });
+
 const Source = z
   .object({
     // Anyone who may read the resource would read a password in the URL, and the download refuses it in any case. Some parsers treat a backslash as a slash.
@@ -37,28 +58,7 @@ const Source = z
       .object({ username: SecretKeyRef.describe('The user name'), password: SecretKeyRef.describe('The password') })
       .optional()
       .describe('A user name and a password for requests to `url`: Authorization: Basic'),
-    headersFrom: z
-      .array(
-        z
-          .object({
-            name: shaped(64, /^[A-Za-z0-9][A-Za-z0-9-]*$/, 'must be the name of a header, such as PRIVATE-TOKEN').describe(
-              'Name of the header',
-            ),
-            secretKeyRef: SecretKeyRef.describe('Its whole value'),
-          })
-          .meta({
-            'x-kubernetes-validations': [
-              {
-                rule: `!(self.name.lowerAscii() in ${OWN_HEADERS})`,
-                message: 'name must not be of a header that the request sets by itself',
-              },
-            ],
-          }),
-      )
-      .max(8)
-      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
-      .optional()
-      .describe('Headers for requests to `url`, such as PRIVATE-TOKEN; none is sent to another host'),
+    headersFrom: HeadersFrom.optional().describe('Headers for requests to `url`, such as PRIVATE-TOKEN; none is sent to another host'),
   })
   .meta({
     'x-kubernetes-validations': [
@@ -149,6 +149,15 @@ export const ConversionJobSpec = z
       .object({ s3: S3Output.describe('A bucket of your own') })
       .optional()
       .describe('Where the result is uploaded to; unset: download it from `status.output.url`'),
+    destination: z
+      .object({
+        urlFrom: z
+          .object({ secretKeyRef: SecretKeyRef.describe('The URL, which is presigned as a rule') })
+          .describe('Where it is sent by PUT'),
+        headersFrom: HeadersFrom.optional().describe('Headers of that PUT, such as x-ms-blob-type'),
+      })
+      .optional()
+      .describe('Where the result is stored before the job is complete, as `output_url` of the REST API'),
     webhook: z
       .object({
         url: shaped(2_048, /^https:\/\/[^\s/\\?#@]+([/\\?#]|$)/, 'must be an https URL, without a user or a password in it').describe(
@@ -180,6 +189,7 @@ export const ConversionJobSpec = z
         rule: '!has(self.steps) || !(has(self.options) || has(self.passwordFrom))',
         message: 'options go into each of the steps, and passwordFrom with toFormat or tool',
       },
+      { rule: '!(has(self.output) && has(self.destination))', message: 'spec takes output or destination, and not both' },
       { rule: 'has(self.steps) || !has(self.outputs)', message: 'outputs go with steps' },
       {
         rule: "!(has(self.passwordFrom) && has(self.options) && 'password' in self.options)",

@@ -4,7 +4,9 @@ import { Job } from '../api/job.ts';
 import { Problem } from '../api/problem.ts';
 
 /** Raised when an older replica would misread a request: it then answers with an error, and a newer one can be tried. */
-export const SUBMISSION_VERSION = 3;
+export const SUBMISSION_VERSION = 4;
+/** For requests with a webhook, and without a destination. */
+export const WEBHOOK_VERSION = 3;
 /** For requests with credentials and buckets, and without a webhook. */
 export const CREDENTIALS_VERSION = 2;
 /** For requests without credentials and buckets, which older replicas understand too. */
@@ -34,6 +36,8 @@ export const SubmissionSecrets = z.strictObject({
   password: z.string().optional(),
   /** With which the message at the end is signed. */
   webhookSecret: z.string().optional(),
+  /** Where the result is sent by PUT, and the headers of that request by name, in lower case. */
+  destination: z.strictObject({ url: z.string(), headers: z.record(z.string(), z.string()) }).optional(),
   /** By name, in lower case. */
   headers: z.record(z.string(), z.string()).optional(),
   s3: z.strictObject({ accessKeyId: z.string(), secretAccessKey: z.string(), sessionToken: z.string().optional() }).optional(),

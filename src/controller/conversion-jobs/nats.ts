@@ -7,6 +7,7 @@ import {
   SubmissionAnswer,
   type SubmissionQuestion,
   submissionSubjects,
+  WEBHOOK_VERSION,
 } from '../../contracts/messages/submission.ts';
 import { Failure } from '../../errors.ts';
 import type { Nats } from '../../nats/connection.ts';
@@ -33,7 +34,7 @@ export const askOver =
   };
 
 function questionOf(kind: SubmissionQuestion, { metadata: { uid, namespace }, spec }: ConversionJobObject, more: More): object {
-  const { source, toFormat, tool, steps, outputs, options, filename, output, webhook } = spec;
+  const { source, toFormat, tool, steps, outputs, options, filename, output, webhook, destination } = spec;
   const which = { version: PLAIN_VERSION, uid, namespace };
   if (kind === 'upload') {
     const { key, prefix } = output?.s3 ?? {};
@@ -41,8 +42,11 @@ function questionOf(kind: SubmissionQuestion, { metadata: { uid, namespace }, sp
   }
   if (kind !== 'convert') return which;
   const asked = { ...which, toFormat, tool, recipe: steps && recipeOf(steps, outputs), options, filename };
-  // A replica without webhooks would send none.
-  const message = webhook && { version: SUBMISSION_VERSION, webhook: { url: webhook.url } };
+  // A replica without webhooks would send none, and one without destinations would store nothing.
+  const message = {
+    ...(webhook && { version: WEBHOOK_VERSION, webhook: { url: webhook.url } }),
+    ...(destination && { version: SUBMISSION_VERSION }),
+  };
   if (source.s3 === undefined && more.encrypted === undefined)
     return { ...asked, source: source.url === undefined ? { key: source.key } : { url: source.url }, ...message };
   // A replica without support for credentials would continue without them.

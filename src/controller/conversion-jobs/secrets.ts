@@ -48,8 +48,8 @@ interface NeededSecret {
   /** Path in the spec, for messages. */
   readonly field: string;
   readonly ref: SecretKeyRef;
-  /** `host` or `host:port`. */
-  readonly host?: string;
+  /** `host` or `host:port`; a function where the value itself names it. */
+  readonly host?: string | ((value: string) => string);
   readonly give: (value: string, secrets: Draft) => void;
 }
 
@@ -57,6 +57,7 @@ interface Draft {
   password?: string;
   webhookSecret?: string;
   headers: Record<string, string>;
+  destination: { url?: string; headers: Record<string, string> };
   s3: { accessKeyId?: string; secretAccessKey?: string; sessionToken?: string };
   user?: string;
 }
@@ -72,13 +73,13 @@ export function secretsBy(kube: Pick<Kube, 'get'>, encryption: Pick<Encryption, 
         message: 'The controller has no key to encrypt Secrets with: give it the same secret.key (SECRET_KEY) as the API.',
       };
     const read = new Map<string, SecretObject | SecretProblem>();
-    const draft: Draft = { headers: {}, s3: {} };
+    const draft: Draft = { headers: {}, destination: { headers: {} }, s3: {} };
     for (const want of wanted) {
       const { name, key } = want.ref;
       const found = read.get(name) ?? (await find(kube, metadata.namespace, want, signal));
       read.set(name, found);
       if ('reason' in found) return found;
-      const problem = refusal(found, want);
+      const problem = refusal(found, want, dataOf(found, key) ?? '');
       if (problem !== undefined) return problem;
       const value = dataOf(found, key);
       if (value === undefined)
@@ -94,8 +95,8 @@ export function secretsBy(kube: Pick<Kube, 'get'>, encryption: Pick<Encryption, 
   };
 }
 
-function wantedForSource({ source, passwordFrom, webhook }: ConversionJobObject['spec']): NeededSecret[] {
-  const wanted: NeededSecret[] = [];
+function wantedForSource({ source, passwordFrom, webhook, destination }: ConversionJobObject['spec']): NeededSecret[] {
+  const wanted: NeededSecret[] = destination === undefined ? [] : wantedForDestination(destination);
   if (webhook?.secretFrom !== undefined)
     wanted.push({
       use: 'webhook',
@@ -155,6 +156,33 @@ function wantedForSource({ source, passwordFrom, webhook }: ConversionJobObject[
   return wanted;
 }
 
+/** The URL is in a Secret, too, as it is one. Headers may be sent only where their own Secret allows it. */
+function wantedForDestination({ urlFrom, headersFrom = [] }: NonNullable<ConversionJobObject['spec']['destination']>): NeededSecret[] {
+  let host = '';
+  const url: NeededSecret = {
+    use: 'output',
+    field: 'spec.destination.urlFrom.secretKeyRef',
+    ref: urlFrom.secretKeyRef,
+    host: hostOf,
+    give(value, { destination }) {
+      host = hostOf(value);
+      destination.url = value;
+    },
+  };
+  const headers = headersFrom.map(
+    ({ name, secretKeyRef }): NeededSecret => ({
+      use: 'output',
+      field: `spec.destination.headersFrom[${name}].secretKeyRef`,
+      ref: secretKeyRef,
+      host: () => host,
+      give(value, { destination }) {
+        destination.headers[name.toLowerCase()] = value;
+      },
+    }),
+  );
+  return [url, ...headers];
+}
+
 const wantedForOutput = ({ output }: ConversionJobObject['spec']): NeededSecret[] =>
   output === undefined ? [] : wantedForBucket(output.s3, 'output');
 
@@ -209,8 +237,10 @@ async function find(
 /** Users who may create ConversionJobs may not read Secrets: without an annotation that allows it, they could send a Secret to their own server. */
 function refusal(
   { metadata: { annotations = {} } }: SecretObject,
-  { use, field, ref: { name }, host }: NeededSecret,
+  { use, field, ref: { name }, host: named }: NeededSecret,
+  value: string,
 ): SecretProblem | undefined {
+  const host = typeof named === 'function' ? named(value) : named;
   const uses = listed(annotations[USED_FOR]);
   if (!SECRET_USES.includes(use) || !uses.includes(use))
     return {
@@ -220,7 +250,7 @@ function refusal(
   if (host === undefined || listed(annotations[ALLOWED_HOSTS]).some((pattern) => isHost(host, pattern.toLowerCase()))) return undefined;
   return {
     reason: 'HostNotAllowed',
-    message: `${field}: the Secret "${name}" may not be sent to ${host}: its annotation ${ALLOWED_HOSTS} must have that host.`,
+    message: `${field}: the Secret "${name}" may not be sent to ${typeof named === 'function' ? 'the host of the destination' : host}: its annotation ${ALLOWED_HOSTS} must have that host.`,
   };
 }
 
@@ -247,10 +277,17 @@ const LONGEST = 8_192;
 const isPlain = (value: string, use: SecretUse): boolean =>
   value.length <= LONGEST && (use === 'password' ? !/[\r\n\0]/.test(value) : /^[\x20-\x7e\t]+$/.test(value));
 
-function finished({ password, webhookSecret, headers, s3: { accessKeyId, secretAccessKey, sessionToken } }: Draft): SubmissionSecrets {
+function finished({
+  password,
+  webhookSecret,
+  headers,
+  destination,
+  s3: { accessKeyId, secretAccessKey, sessionToken },
+}: Draft): SubmissionSecrets {
   return {
     ...(password === undefined ? {} : { password }),
     ...(webhookSecret === undefined ? {} : { webhookSecret }),
+    ...(destination.url === undefined ? {} : { destination: { ...destination, url: destination.url } }),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     ...(accessKeyId === undefined || secretAccessKey === undefined ? {} : { s3: { accessKeyId, secretAccessKey, sessionToken } }),
   };

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SUBMISSION_VERSION, type SubmissionAnswer, type SubmissionQuestion } from '../../../src/contracts/messages/submission.ts';
+import { boundTo, SUBMISSION_VERSION, type SubmissionAnswer, type SubmissionQuestion } from '../../../src/contracts/messages/submission.ts';
+import { encryptionWith, saltOf } from '../../../src/jobs/encryption.ts';
 import type { Nats } from '../../../src/nats/connection.ts';
 import { openS3, type S3Store } from '../../../src/objects/s3/store.ts';
 import { askSubmission } from '../../kit/api/submissions.ts';
@@ -164,6 +165,22 @@ describe('a submission', () => {
     await convert(about);
     await eventually(() => timesAsked('/hook') > 0, 'the message');
     expect(jobOf(await ended(about))?.webhook?.attempts).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['is done when its result is stored at the URL that it names', '/picture-put', 'done'],
+    ['fails with the status of a store that refuses its result', '/nowhere', 404],
+  ])('%s', async (_, path, end) => {
+    const about = resource();
+    const key = ['a-secret-that-all-replicas-of-this-test-share'];
+    const secrets = JSON.stringify({ destination: { url: `${base}${path}?secret`, headers: { 'x-a': '1' } } });
+    const encrypted = encryptionWith(key, saltOf(key, undefined)).encrypt(secrets, boundTo(about));
+    await convert({ ...about, encrypted });
+    const answer = await ended(about);
+    if (end === 'done') expect(jobOf(answer)).toMatchObject({ status: 'done', destination: { state: 'stored', attempts: 1 } });
+    else expect(errorOf(answer)).toMatchObject({ code: 'OUTPUT_NOT_STORED', details: { status: end } });
+    expect(timesAsked(`${path}?secret`)).toBe(1);
+    expect(JSON.stringify(answer)).not.toContain('?secret');
   });
 
   it('calls a tool', async () => {
