@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readFromBucket, writeToBucket } from '../../../src/api/submissions/bucket.ts';
 import { addressJudge } from '../../../src/fetch/address.ts';
@@ -12,7 +12,7 @@ import { directConnector } from '../../../src/fetch/direct-connector.ts';
 import { openEgress } from '../../../src/fetch/egress/egress.ts';
 import { privateConnector } from '../../../src/fetch/private.ts';
 import { nameServers } from '../../../src/fetch/resolve.ts';
-import { egressSettings, fetchSettings } from '../../../src/fetch/settings.ts';
+import { type EgressSettings, egressSettings, type FetchSettings, fetchSettings } from '../../../src/fetch/settings.ts';
 import { openS3 } from '../../../src/objects/s3/store.ts';
 
 import { fetchingFor } from '../../../src/roles/process/fetch.ts';
@@ -111,7 +111,32 @@ it('is reached through egress where the list of egress has it, and not by a URL'
     await writeToBucket(privately, place('results/by-egress'), keys(), Readable.from(['x']), MOST, signal);
     expect((await buffer(await readFromBucket(privately, place('results/by-egress'), keys(), MOST, signal))).toString()).toBe('x');
     await expect(fetch?.(`${bucket.endpoint}/x`, MOST, signal)).rejects.toMatchObject({ code: 'URL_REFUSED' });
+    await throughConnection(settings, { ...own, url: `http://127.0.0.1:${egress.port}` });
   } finally {
     await egress.close(0);
   }
 });
+
+/** What a client has stored with a connection of the operator goes through egress, and nothing else of a client gets there. */
+async function throughConnection(settings: FetchSettings, egress: EgressSettings): Promise<void> {
+  const team = { ...bucket, buckets: [bucket.bucket], prefixes: [''], clients: ['0.0.0.0/0'], secretDir: undefined };
+  const { places, sender, fetch } = fetchingFor({ fetch: settings, egress, connections: { team } });
+  const at = { bucket: bucket.bucket, key: 'results/by-connection é.txt' };
+  const put = (url: string) =>
+    sender?.send(
+      {
+        url,
+        headers: {},
+        body: { method: 'PUT', type: 'text/plain', bytes: 5, content: Readable.from([Buffer.from('lines')]) },
+        totalMs: 10_000,
+      },
+      signal,
+    );
+  expect(await put(await places.presign({ connection: 'team' }, 'PUT', at))).toMatchObject({ status: 200 });
+  const found = await fetch?.(await places.presign({ connection: 'team' }, 'GET', at), MOST, signal);
+  expect([found?.name, found && (await text(found.body))]).toEqual(['by-connection é.txt', 'lines']);
+  const own = { endpoint: bucket.endpoint, region: bucket.region, pathStyle: true, ...keys() };
+  await expect(put(await places.presign(own, 'PUT', { ...at, key: 'results/by-own-keys.txt' }))).rejects.toMatchObject({
+    code: 'URL_REFUSED',
+  });
+}
