@@ -17,7 +17,7 @@ const CHECKS = [
 ];
 const PHASES = ['Examples', 'Coverage', 'Fuzzing', 'Stateful'] as const;
 /** Fuzzing and stateful testing go on until it is spent. */
-const SECONDS = 50;
+const SECONDS = 70;
 
 interface Run {
   readonly code: number;
