@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path';
-import { configDefaults, defineConfig } from 'vitest/config';
+import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The slowest first, as `make test` names them at its end: one that begins last would run alone when all others are done. */
@@ -38,18 +38,6 @@ const SLOWEST = [
   'test/integration/cluster/survival.test.ts',
 ];
 
-/** They look at what their own process holds or takes, which is theirs alone in a process of its own. */
-const ALONE = [
-  'test/integration/api/floods.test.ts',
-  'test/integration/api/hang-ups.test.ts',
-  'test/integration/api/intake-bounds.test.ts',
-  'test/integration/api/intake-cost.test.ts',
-  'test/integration/exec/*residents*.test.ts',
-  'test/integration/exec/fresh-process.test.ts',
-  'test/integration/mcp/memory.test.ts',
-  'test/unit/streams/streams.test.ts',
-];
-
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification) => {
@@ -63,25 +51,19 @@ class SlowestFirst extends BaseSequencer {
 // Types that were stripped once stay stripped, for all processes of all runs.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '.cache/compiled');
 
-const FILES = ['test/**/*.test.ts', 'src/**/*.test.ts'];
-
 export default defineConfig({
   test: {
-    // Two cores: more files at once would only make converters run into their time limits.
-    maxWorkers: 2,
-    globalSetup: './test/global-setup.ts',
-    sequence: { sequencer: SlowestFirst },
-    projects: [
-      // The program is loaded once for all files that a process runs, which is two thirds of what most files take. None leaves anything behind.
-      { extends: true, test: { name: 'together', include: FILES, exclude: [...configDefaults.exclude, ...ALONE], isolate: false } },
-      { extends: true, test: { name: 'alone', include: ALONE, isolate: true } },
-    ],
+    include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // Two cores: more files at once would only make converters run into their time limits.
+    maxWorkers: 2,
     maxConcurrency: 3,
     pool: 'forks',
     // Node strips the types itself, as it does where the program runs: nothing is transformed, and no module is sent from process to process.
     experimental: { viteModuleRunner: false, nodeLoader: false },
+    globalSetup: './test/global-setup.ts',
     runner: './test/drawing-runner.ts',
+    sequence: { sequencer: SlowestFirst },
   },
 });

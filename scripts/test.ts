@@ -47,8 +47,20 @@ const WAITING = [
   'test/integration/cluster',
   'test/integration/limits',
   'test/integration/mcp',
-  'test/integration/api/hang-ups',
   'test/integration/service/start',
+];
+
+/** They look at what their own process holds or takes, or wait for it: each has a process of its own. */
+const ALONE = [
+  'test/integration/api/floods',
+  'test/integration/api/hang-ups',
+  'test/integration/api/intake-bounds',
+  'test/integration/api/intake-cost',
+  'test/integration/exec/fresh-process',
+  'test/integration/exec/model-residents',
+  'test/integration/exec/residents',
+  'test/integration/mcp/memory',
+  'test/unit/streams/streams',
 ];
 
 /** Lines of seconds and what took them: a test file, or what files share. */
@@ -130,15 +142,16 @@ function cpuByFolder(): readonly string[] {
   return [`${Math.round(all)} s in all`, ...sums.toSorted((a, b) => b[1] - a[1]).map(([folder, sum]) => `${folder} ${Math.round(sum)} s`)];
 }
 
+const without = (paths: readonly string[]) => paths.flatMap((path) => [`--exclude=${path}*.test.ts`, `--exclude=${path}/**`]);
+/** The program is loaded once for all files that a process runs: it is two thirds of what most files take. */
+const TOGETHER = '--no-isolate';
 const lanes =
   args.length > 0
     ? [runTests('.cache/test-report.json', args)]
     : [
-        runTests(
-          '.cache/test-report.json',
-          WAITING.flatMap((path) => [`--exclude=${path}*.test.ts`, `--exclude=${path}/**`]),
-        ),
-        runTests('.cache/test-report-waiting.json', ['--maxWorkers=3', ...WAITING], { lane: 1 }),
+        runTests('.cache/test-report.json', [TOGETHER, ...without([...WAITING, ...ALONE])]),
+        runTests('.cache/test-report-waiting.json', [TOGETHER, '--maxWorkers=2', ...without(ALONE), ...WAITING], { lane: 1 }),
+        runTests('.cache/test-report-alone.json', ['--maxWorkers=1', ...ALONE], { lane: 2 }),
       ];
 const reports = await Promise.all(lanes);
 const runs = reports.filter((report) => report !== undefined);

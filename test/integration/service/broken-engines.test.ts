@@ -22,8 +22,8 @@ interface EngineSeen {
 }
 
 const FALSE = '/bin/false';
-/** Longer than the first pause before a withdrawn engine is tried again, ms. */
-const RECOVERY_MS = 40_000;
+/** Longer than the first pause before a withdrawn engine is tried again, and than its trial on a busy machine, ms. */
+const RECOVERY_MS = 90_000;
 
 let folder: string;
 let service: ServiceProcess;
@@ -162,7 +162,7 @@ describe('a program that breaks while the service runs', () => {
     },
   ];
   for (const { what, path, by, role, name, file, to, why } of cases)
-    it(`which ${what} is not the file’s fault, is withdrawn, and comes back`, { timeout: 120_000 }, async () => {
+    it(`which ${what} is not the file’s fault, is withdrawn, and comes back`, { timeout: 200_000 }, async () => {
       expect((await toTheEnd(file(), to)).data?.status).toBe('done');
       hide(path, by);
       const { error } = await toTheEnd(file(), to);
