@@ -66,6 +66,12 @@ describe('tables of a web page', () => {
     ]);
   });
 
+  it('become a sheet cell by cell where all cells have what other tables are separated by', async () => {
+    const page = '<table><tr><td>a;b;c</td><td>d|e, f</td></tr><tr><td>1;2;3</td><td>4|5, 6</td></tr></table>';
+    const between = (await ground.to(await written('a.html', page), 'xlsx')).path;
+    expect(await readFile((await ground.to(between, 'tsv')).path, 'utf8')).toBe('a;b;c\td|e, f\n1;2;3\t4|5, 6\n');
+  });
+
   it('are refused where there is none, or not this one', async () => {
     const none = await convert(ground.url, await written('a.html', '<p>Words.</p>'), 'xlsx');
     expect([none.error?.code, none.error?.details['reason'], none.error?.message]).toEqual([

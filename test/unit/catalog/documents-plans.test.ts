@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import type { Engine, Plan, ProcessStep, Task } from '../../../src/catalog/engine.ts';
+import { tableSteps } from '../../../src/catalog/engines/documents/libreoffice/tables.ts';
 import { engine as pandoc } from '../../../src/catalog/engines/documents/pandoc.ts';
 import { engine as ghostscript } from '../../../src/catalog/engines/pdf/ghostscript.ts';
 import { engine as pdftotext } from '../../../src/catalog/engines/pdf/pdftotext.ts';
@@ -9,6 +10,7 @@ import { engine as qpdf } from '../../../src/catalog/engines/pdf/qpdf.ts';
 import { engine as scans } from '../../../src/catalog/engines/pdf/scans.ts';
 import { engine as tesseract } from '../../../src/catalog/engines/pdf/tesseract.ts';
 import { readPing } from '../../../src/catalog/engines/pictures/imagemagick/inspect.ts';
+import { shownSizes } from '../../../src/catalog/planning/documents/pdf.ts';
 import { Failure } from '../../../src/errors.ts';
 
 const engines: readonly Engine[] = [ghostscript, pandoc, pdftotext, poppler, qpdf, scans, tesseract];
@@ -162,6 +164,50 @@ describe('what pdfinfo says', () => {
   it('is refused above 2000 pages', () => {
     expect(() => read(qpdf, 'Pages:           2001\n')).toThrow(/pages 2001, at most 2000/);
     expect(read(qpdf, 'Pages:           2000\n')).toEqual({ pages: 2000, encrypted: false });
+  });
+});
+
+describe('the sizes of pages', () => {
+  it.each([
+    [
+      'whatever the title claims',
+      'Title: x\nPage 1 size: 9 x 9 pts\nPage 7 size: . x e pts\nPage    1 size:  10 x 20 pts\nPage    1 rot:   90\n',
+      [[20, 10]],
+    ],
+    [
+      'tiny ones too',
+      'Page    1 size:  1e-05 x 20 pts (A4)\nPage    2 size:  10 x 20 pts\n',
+      [
+        [1e-5, 20],
+        [10, 20],
+      ],
+    ],
+    [
+      'one that is not told is as the one before',
+      'Page    1 size:  10 x 20 pts\nPage    2 size:  inf x 0 pts\n',
+      [
+        [10, 20],
+        [10, 20],
+      ],
+    ],
+    [
+      'the first one is A4',
+      'Page    2 size:  10 x 20 pts\n',
+      [
+        [595.28, 841.89],
+        [10, 20],
+      ],
+    ],
+  ] as const)('are one for each: %s', (_, stdout, sizes) => expect(shownSizes(stdout, sizes.length)).toEqual(sizes));
+});
+
+describe('a table of a document', () => {
+  it('goes to LibreOffice with a separator that is not guessed', () => {
+    const [written, asked] = tableSteps('/job/scratch/found.json', aTask({ target: 'xlsx' }));
+    expect([written, asked]).toMatchObject([
+      { args: ['/job/scratch/found.json', '/job/scratch/between.tsv'] },
+      { request: { source: 'tsv', input: '/job/scratch/between.tsv' } },
+    ]);
   });
 });
 

@@ -20,7 +20,10 @@ export const engine: Engine = {
   options: () => ['password'],
   inspect: {
     ...MEASURED,
-    read: (stdout, task) => ({ ...MEASURED.read(stdout, task), sizes: shownSizes(stdout) }),
+    read: (stdout, task) => {
+      const facts = MEASURED.read(stdout, task);
+      return { ...facts, sizes: shownSizes(stdout, Number(facts['pages'])) };
+    },
   },
   plan: (task) => {
     // LibreOffice 7.4 does not load a PDF with AES encryption, with or without a password: it gets a decrypted one.

@@ -76,16 +76,35 @@ function boundDrawn({ forms, bytes }: Pick<Measures, 'forms' | 'bytes'>): void {
   if (bytes > MAX_CONTENT) throw inputLimit('bytes of content of drawn forms', MAX_CONTENT, bytes);
 }
 
-/** As `measure` prints them. @returns width and height of each page as it is shown, points; the title comes first and may have such lines, so the last ones count */
-export function shownSizes(stdout: string): readonly (readonly [width: number, height: number])[] {
+type PageSize = readonly [width: number, height: number];
+
+/** A page whose size is not told has that of the page before, and the first one this, points. */
+const A4: PageSize = [595.28, 841.89];
+
+/** As `measure` prints them. @returns width and height of each page as it is shown, points */
+export function shownSizes(stdout: string, pages: number): readonly PageSize[] {
   const turned = new Map([...stdout.matchAll(/^Page\s+(\d+) rot:\s+(\d+)/gm)].map(([, page, turn]) => [page, Number(turn) % 180 !== 0]));
-  const sizes = new Map<number, readonly [number, number]>();
-  for (const [, page, width, height] of stdout.matchAll(PAGE_SIZE))
-    sizes.set(Number(page), turned.get(page) === true ? [Number(height), Number(width)] : [Number(width), Number(height)]);
-  return [...sizes].toSorted(([one], [other]) => one - other).map(([, size]) => size);
+  const told = toldSizes(stdout);
+  const shown: PageSize[] = [];
+  for (let page = 1; page <= pages; page++) {
+    const size = told.get(page);
+    const asShown: PageSize | undefined = size !== undefined && turned.get(String(page)) === true ? [size[1], size[0]] : size;
+    shown.push(asShown ?? shown.at(-1) ?? A4);
+  }
+  return shown;
 }
 
-const PAGE_SIZE = /^Page\s+(\d+) size:\s+([\d.e+]+) x ([\d.e+]+) pts/gm;
+const PAGE_SIZE = /^Page\s+(\d+) size:\s+([\d.e+-]+) x ([\d.e+-]+) pts/gm;
+
+/** By page number. The title comes first and may have such lines, so the last ones count. */
+function toldSizes(stdout: string): ReadonlyMap<number, PageSize> {
+  const sizes = new Map<number, PageSize>();
+  for (const [, page, ...sides] of stdout.matchAll(PAGE_SIZE)) {
+    const [width = 0, height = 0] = sides.map(Number);
+    if (Number.isFinite(width * height) && width > 0 && height > 0) sizes.set(Number(page), [width, height]);
+  }
+  return sizes;
+}
 
 /** @throws Failure `corrupt_input` without pages, `input_limit` with too many */
 function pageCount(stdout: string): number {
@@ -122,10 +141,10 @@ function readMeasures(stdout: string): Measures {
 /** A page's `UserUnit` counts, whether or not this version of the engine applies it. */
 function refuseGiants(stdout: string, units: Measures['units'], chosen: ReadonlySet<number>, dpi: number): void {
   let together = 0;
-  for (const [, page, width, height] of stdout.matchAll(PAGE_SIZE)) {
-    const scale = (dpi / POINTS_PER_INCH) * (units.get(Number(page)) ?? 1);
-    const pixels = Math.ceil(Number(width) * Number(height) * scale ** 2);
-    if (!chosen.has(Number(page))) continue;
+  for (const [page, [width, height]] of toldSizes(stdout)) {
+    const scale = (dpi / POINTS_PER_INCH) * (units.get(page) ?? 1);
+    const pixels = Math.ceil(width * height * scale ** 2);
+    if (!chosen.has(page)) continue;
     if (pixels > MAX_PIXELS) throw inputLimit(`pixels of page ${page} at ${dpi} dpi`, MAX_PIXELS, pixels);
     together += pixels;
   }

@@ -46,8 +46,9 @@ function count(pdf: Pdf, { contents, pageContents }: Pick<PdfListing, 'contents'
   const read = new Map<string, Content>();
   let left = MOST_CONTENT_BYTES;
   for (const [name, content] of contents) {
+    // A large one hides none of those behind it.
+    if (content.bytes > left) continue;
     left -= content.bytes;
-    if (left < 0) break;
     read.set(name, content);
   }
   const objects = [...read.values()].map(({ object }) => object);

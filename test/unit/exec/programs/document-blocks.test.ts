@@ -1,6 +1,8 @@
 /** Blocks of Pandoc's trees and of printed lines: links wherever they stand, several authors, rows of numbers at the edge of a page. */
 import { describe, expect, it } from 'vitest';
+import { tablesIn } from '../../../../src/exec/programs/documents/model/grid.ts';
 import { markupBlocks, metaText } from '../../../../src/exec/programs/documents/model/markup.ts';
+import type { Block } from '../../../../src/exec/programs/documents/model/model.ts';
 import { printedBlocks } from '../../../../src/exec/programs/documents/model/printed.ts';
 import type { Json } from '../../../../src/exec/programs/documents/pandoc-tree/tree.ts';
 import { linesIn, pagesIn } from '../../../../src/exec/programs/pdf/layout/words.ts';
@@ -37,6 +39,19 @@ describe('a tree', () => {
     expect(markupBlocks({ meta: {}, blocks: [nested(300)] })).toMatchObject([{ text: 'deep' }]);
     expect(() => markupBlocks({ meta: {}, blocks: [nested(20_000)] })).toThrow(expect.objectContaining({ reason: 'input_limit' }));
   });
+});
+
+it.each([
+  ['a head is there once', ['Name', 'Count'], 3],
+  ['a row of data stays', ['kestrel', '12'], 4],
+])('of a table that goes on at the next page, %s', (_, first, count) => {
+  const part = (page: number): Block => ({
+    type: 'table',
+    rows: [first, ['marble', '34']].map((row) => row.map((text) => ({ text }))),
+    origin: 'layout',
+    boxes: [{ page, left: 0, top: 0, right: 1, bottom: 1 }],
+  });
+  expect(tablesIn([part(1), part(2)]).map(({ rows }) => rows.length)).toEqual([count]);
 });
 
 it('rows of numbers at the edges of pages belong to their table', () => {

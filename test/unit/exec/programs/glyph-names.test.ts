@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Font, readFont, tableOf, writeFont } from '../../../../src/exec/programs/fonts/sfnt/font.ts';
 import { withNames } from '../../../../src/exec/programs/fonts/sfnt/names.ts';
+import { boundWork, segmentsOf } from '../../../../src/exec/programs/fonts/sfnt/work.ts';
 import { fixtures } from '../../../kit/fixtures/fonts/fonts.ts';
 
 const GLYPHS = 30_000;
@@ -95,6 +96,15 @@ it('stay what the font says where it has some, and no two are the same', () => {
     'glyph97',
     'uni4E03',
   ]);
+});
+
+it('take no time where a table of codes ends before the first codes of its segments', () => {
+  const ends = Buffer.alloc(65_534, 0xff);
+  const cmap = Buffer.concat([u16(0, 1, 3, 1), u32(12), u16(4, 0, 0, ends.length, 0, 0, 0), ends]);
+  const font = withTables(large, { cmap });
+  boundWork(font);
+  expect([...segmentsOf(cmap.subarray(12))]).toEqual([]);
+  expect(tableOf(withNames(font), 'post')?.length).toBeGreaterThan(2 * GLYPHS);
 });
 
 it('are not made where few are missing', () => {

@@ -22,11 +22,12 @@ export const tableOptions = (target: string): readonly OptionName[] => [
 export function tableSteps(found: string, task: Task): readonly Step[] {
   const { target, output, scratch, options } = task;
   const isText = TEXTS.includes(target);
-  const table = isText ? `${output}/table.${target}` : `${scratch}/table.csv`;
+  const table = isText ? `${output}/table.${target}` : `${scratch}/between.tsv`;
   const which = options.worksheet === undefined ? [] : [`--table=${options.worksheet}`];
   const step: ProcessStep = ownStep('tables', [...which, found, table]);
   if (isText) return [step];
   const { csv_types } = options;
-  const asked = { ...task, source: 'csv', input: table, passwordFile: undefined, options: csv_types === undefined ? {} : { csv_types } };
+  // Not CSV, whose separator is guessed: cells may have others that look as regular.
+  const asked = { ...task, source: 'tsv', input: table, passwordFile: undefined, options: csv_types === undefined ? {} : { csv_types } };
   return [step, ...askOffice(asked, 'sheet').steps];
 }

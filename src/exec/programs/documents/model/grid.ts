@@ -23,7 +23,8 @@ export function tablesIn(blocks: readonly Block[]): readonly FoundTable[] {
     const page = block.boxes?.[0]?.page ?? 0;
     const [last, [head = []]] = [tables.at(-1), block.rows];
     if (isOpen && last !== undefined && page > 0 && page === last.page + 1 && head.length === last.rows[0]?.length) {
-      last.rows.push(...(isAlike(head, last.rows[0]) ? block.rows.slice(1) : block.rows));
+      const isRepeated = isHead(head) && isAlike(head, last.rows[0]);
+      for (const row of isRepeated ? block.rows.slice(1) : block.rows) last.rows.push(row);
       last.page = page;
     } else tables.push({ ...(block.caption !== undefined && { caption: block.caption }), rows: [...block.rows], page });
     isOpen = true;
@@ -32,6 +33,9 @@ export function tablesIn(blocks: readonly Block[]): readonly FoundTable[] {
 }
 
 const isAlike = (row: readonly Cell[], other: readonly Cell[]): boolean => row.every(({ text }, at) => text === other[at]?.text);
+
+/** It may as well be data where it has a number. */
+const isHead = (row: readonly Cell[]): boolean => row.some(({ text }) => /\p{L}/u.test(text)) && !row.some(({ text }) => /\d/.test(text));
 
 /** A cell over several rows and columns has its text in the first of them, as merged cells of sheets have. @throws FileRefused for one that is too large */
 export function gridOf({ rows }: FoundTable): (readonly string[])[] {

@@ -3,6 +3,7 @@
  * and compares it with those of all glyphs before, 20 s for 60,000. With names in the font it opens as fast as any other.
  */
 import { type Font, tableOf } from './font.ts';
+import { segmentsOf } from './work.ts';
 
 /** Below this, FontForge's own names, which are of the Adobe Glyph List, cost less than half a second. */
 const MANY = 8_192;
@@ -20,6 +21,7 @@ export function withNames(font: Font): Font {
   // In CFF each glyph has a name already.
   if (tableOf(font, 'glyf') === undefined || maxp === undefined || maxp.length < 6) return font;
   const count = maxp.readUInt16BE(4);
+  if (count <= MANY) return font;
   const post = tableOf(font, 'post') ?? Buffer.alloc(0);
   const names = namesOf(post, count);
   if (count - names.size <= MANY) return font;
@@ -35,7 +37,7 @@ function namesOf(post: Buffer, count: number): ReadonlyMap<number, Name> {
   if (post.length < HEADER_BYTES + 2 || post.readUInt32BE(0) !== FORMAT_2) return new Map();
   const listed = Math.min(post.readUInt16BE(HEADER_BYTES), Math.floor((post.length - HEADER_BYTES - 2) / 2));
   const texts: string[] = [];
-  for (let at = HEADER_BYTES + 2 + 2 * listed; at < post.length; ) {
+  for (let at = HEADER_BYTES + 2 + 2 * listed; at < post.length && texts.length <= MOST_NUMBER - STANDARD; ) {
     const length = post.readUInt8(at);
     texts.push(post.toString('latin1', at + 1, at + 1 + length));
     at += 1 + length;
@@ -102,9 +104,7 @@ function codesOf(cmap: Buffer): ReadonlyMap<number, number> {
     const u16 = (at: number): number => (at + 2 <= table.length ? table.readUInt16BE(at) : 0);
     const u32 = (at: number): number => (at + 4 <= table.length ? table.readUInt32BE(at) : 0);
     if (u16(0) === 4) {
-      const bytes = u16(6) & ~1;
-      for (let at = 0; at < bytes; at += 2) {
-        const [last, first, delta, offsetAt] = [u16(14 + at), u16(16 + bytes + at), u16(16 + 2 * bytes + at), 16 + 3 * bytes + at];
+      for (const { first, last, delta, offsetAt } of segmentsOf(table)) {
         for (let code = first; code <= last && code < 0xffff; code++) {
           const offset = u16(offsetAt);
           const glyph = offset === 0 ? code : u16(offsetAt + offset + 2 * (code - first));

@@ -71,13 +71,28 @@ function* rangesOf(table: Buffer): Generator<CodeRange> {
   const format = u16(0);
   if (format === 2) for (let first = 0; first < 256; first++) yield { length: u16(6 + 512 + u16(6 + 2 * first) + 2) };
   else if (format === 4) {
-    const bytes = u16(6) & ~1;
-    for (let at = 0; at < bytes && 16 + bytes + at < table.length; at += 2) yield { length: u16(14 + at) - u16(16 + bytes + at) + 1 };
+    for (const { first, last } of segmentsOf(table)) yield { length: last - first + 1 };
   } else if (format === 8 || format === 12 || format === 13) {
     const groups = format === 8 ? 12 + 8192 : 12;
     for (let group = 0, at = groups + 4; group < u32(groups) && at < table.length; group++, at += 12)
       yield { length: u32(at + 4) - u32(at) + 1, glyph: u32(at + 8), isOne: format === 13 };
   }
+}
+
+export interface Segment {
+  readonly first: number;
+  readonly last: number;
+  readonly delta: number;
+  /** Place of its offset in the table. */
+  readonly offsetAt: number;
+}
+
+/** Of format 4; those whose first code is not in the table are none, so that their number is bounded by its size. */
+export function* segmentsOf(table: Buffer): Generator<Segment> {
+  const u16 = (at: number): number => (at + 2 <= table.length ? table.readUInt16BE(at) : 0);
+  const bytes = u16(6) & ~1;
+  for (let at = 0; at < bytes && 16 + bytes + at < table.length; at += 2)
+    yield { first: u16(16 + bytes + at), last: u16(14 + at), delta: u16(16 + 2 * bytes + at), offsetAt: 16 + 3 * bytes + at };
 }
 
 interface Size {

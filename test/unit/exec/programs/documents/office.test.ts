@@ -51,6 +51,54 @@ print(json.dumps([sorted(map(str, kinds)), process_time() - began < 3]))`;
   expect(python(script)).toEqual([["('time', 'date')", "(None, 'date')"].sort(), true]);
 });
 
+it('gives links a style, also where their instruction begins blank, and takes no time for fields that never end', () => {
+  const script = `
+import json
+from time import process_time
+from sources.amended import styled
+begin, end = b'<w:fldChar w:fldCharType="begin"/>', b'<w:fldChar w:fldCharType="end"/>'
+link = begin + b'<w:instrText xml:space="preserve"> </w:instrText><w:instrText>HYPERLINK "x"</w:instrText><w:r><w:t>led</w:t></w:r>' + end
+other = begin + b'<w:instrText>PAGE</w:instrText><w:r><w:t>1</w:t></w:r>' + end + b'<w:r><w:t>plain</w:t></w:r>'
+after = styled(link + other, set())
+deep = b'<w:hyperlink>' + begin * 200_000
+began = process_time()
+same = styled(deep, set()) is deep
+print(json.dumps([after.count(b'<w:rPr>'), after.index(b'<w:rPr>') < after.index(b'led'), same, process_time() - began < 3]))`;
+  expect(python(script)).toEqual([1, true, true, true]);
+});
+
+it('leaves a document as it is, without a warning, where a copy of it fails', () => {
+  const bytes = zipOf([
+    { name: 'word/header1.xml', bytes: Buffer.from('<w:hdr><w:commentRangeStart w:id="0"/></w:hdr>') },
+    { name: '[content_types].xml', bytes: Buffer.from('<Types></Types>') },
+    { name: 'word/document.xml', bytes: Buffer.from('<w:hyperlink><w:r><w:t>led</w:t></w:r></w:hyperlink>') },
+  ]);
+  writePieces(join(folder, 'lower.docx'), bytes);
+  const script = `
+import json
+from pathlib import Path
+from sources.amended import amended
+warnings = []
+print(json.dumps([str(amended(Path("lower.docx"), "docx", "pdf", warnings, Path("copy"))), warnings]))`;
+  expect(python(script)).toEqual(['lower.docx', []]);
+  rmSync(join(folder, 'lower.docx'));
+});
+
+it('gives links of RTF a style whose number no other has, of paragraphs neither', () => {
+  writeFileSync(
+    join(folder, 'a.rtf'),
+    '{\\rtf1{\\stylesheet{\\s7 a;}{\\*\\cs3 b;}{\\*\\ts9 c;}}{\\field{\\*\\fldinst{HYPERLINK "x"}}{\\fldrslt led}}}',
+  );
+  const script = `
+import json
+from pathlib import Path
+from sources.amended import amended
+path = amended(Path("a.rtf"), "rtf", "pdf", [], Path("copy"))
+print(json.dumps("cs10 FilemillLink" in path.read_text()))`;
+  expect(python(script)).toBe(true);
+  for (const name of ['a.rtf', 'copy']) rmSync(join(folder, name));
+});
+
 it('leaves no copy behind of a document whose header has comments', () => {
   writePieces(
     join(folder, 'in.docx'),
@@ -79,7 +127,7 @@ class Office:
     def loadComponentFromURL(self, *_): return None
 office, warnings = Office(), []
 try:
-    load(office, {"input": "in.docx", "source": "docx"}, warnings)
+    load(office, {"input": "in.docx", "source": "docx", "target": "odt"}, warnings)
 except Refusal as refusal:
     print(json.dumps([office.read, len(warnings)]))`;
   writeFileSync(join(folder, 'other'), '');

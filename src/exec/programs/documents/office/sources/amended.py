@@ -1,6 +1,7 @@
 """A copy of a document, changed where LibreOffice would lose some of it, or would not load it."""
 
 import re
+import zlib
 from zipfile import BadZipFile, ZipFile
 
 # Bytes of a part, or of an RTF, that is looked into.
@@ -22,12 +23,18 @@ REFERENCE = b'<w:rStyle w:val="' + STYLE + b'"/>'
 STYLE_ID = re.compile(rb'\bw:styleId="([^"<>]{1,255})"')
 PIECE = re.compile(rb"<(/?)w:(hyperlink|fldSimple|r|rPr|rStyle|fldChar|instrText)\b([^<>]*)>")
 VALUE = re.compile(rb'\bw:val="([^"]*)"')
-# An instruction may stand in several pieces; the first of them has its name.
+# An instruction may stand in several pieces; the first of them that is not blank has its name.
 LINK = re.compile(rb"\s{0,100}HYPERLINK\b")
+BLANK = re.compile(rb"\s{0,100}<")
+
+# Fields within one another: a text with more of them stays as it is.
+DEEPEST_FIELD = 1_000
 
 # The same in RTF (specification 1.9.1, "Fields" and "Style Sheet").
 RTF_RESULT = re.compile(rb"HYPERLINK|\\fldrslt(?![a-z])")
 RTF_STYLES = re.compile(rb"\{\\stylesheet(?![a-z])")
+# Styles of letters, paragraphs, sections and tables share their numbers in LibreOffice.
+RTF_NUMBER = re.compile(rb"\\[cdt]?s(\d{1,5})")
 RTF_BEGINNING = re.compile(rb"\{\\rtf\d{0,2}")
 
 
@@ -40,8 +47,7 @@ def amended(path, source, target, warnings, copy):
     try:
         with ZipFile(path) as package:
             changed = without_comments(package)
-            if changed:
-                warnings.append({"code": "lossy", "message": "Comments in headers and footers are left out."})
+            has_lost = bool(changed)
             if target == "pdf":
                 changed |= with_styled_links(package, changed)
             if not changed:
@@ -51,8 +57,10 @@ def amended(path, source, target, warnings, copy):
                     written.writestr(part, changed.pop(part.filename, None) or package.read(part))
                 for name, content in changed.items():
                     written.writestr(name, content)
-    except (BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError, EOFError, IndexError):
+    except (BadZipFile, zlib.error, NotImplementedError, RuntimeError, ValueError, OSError, EOFError, LookupError):
         return path
+    if has_lost:
+        warnings.append({"code": "lossy", "message": "Comments in headers and footers are left out."})
     return copy
 
 
@@ -106,8 +114,8 @@ def styled(content, known):
     """@param known the ids of styles that the document defines"""
     pieces, copied = [], 0
     links = 0
-    # Of the fields around a place: whether each is a link, undefined before its instruction is read.
-    fields = []
+    # Of the fields around a place: whether each is a link, undefined before its instruction is read; and how many are.
+    fields, open_links = [], 0
     # Where the style of the run would stand, behind what, and before what.
     run = None
 
@@ -125,17 +133,21 @@ def styled(content, known):
             links += -1 if closes else 1
         elif name == b"fldSimple" and not is_empty:
             if closes and fields:
-                fields.pop()
+                open_links -= fields.pop() is True
             elif not closes:
                 fields.append(b"HYPERLINK" in rest)
+                open_links += fields[-1]
         elif name == b"fldChar":
             if b'"begin"' in rest:
                 fields.append(None)
             elif b'"end"' in rest and fields:
-                fields.pop()
-        elif name == b"instrText" and not closes and fields and fields[-1] is None:
+                open_links -= fields.pop() is True
+        elif name == b"instrText" and not closes and not is_empty and fields and fields[-1] is None and BLANK.match(content, piece.end()) is None:
             fields[-1] = LINK.match(content, piece.end()) is not None
-        is_linked = links > 0 or any(fields)
+            open_links += fields[-1]
+        if len(fields) > DEEPEST_FIELD:
+            return content
+        is_linked = links > 0 or open_links > 0
         if name == b"rPr" and not closes and run is not None:
             if is_empty:
                 put(piece.start(), piece.end(), b"<w:rPr>" + REFERENCE + b"</w:rPr>")
@@ -155,8 +167,8 @@ def amended_rtf(path, copy):
         return path
     content = path.read_bytes()
     beginning = RTF_BEGINNING.match(content)
-    used = re.findall(rb"\\cs(\d{1,5})", content)
-    if beginning is None or b"HYPERLINK" not in content or (style := max(map(int, used), default=0) + 1) > 32_000:
+    used = (int(found[1]) for found in RTF_NUMBER.finditer(content))
+    if beginning is None or b"HYPERLINK" not in content or (style := max(used, default=0) + 1) > 32_000:
         return path
     entry = b"{\\*\\cs%d %s;}" % (style, STYLE)
     linked = False
