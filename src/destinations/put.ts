@@ -33,6 +33,6 @@ export function putWith(
 
 /** @param url as it was judged when the job was accepted */
 function placeOf(url: string, filename: string): ObjectPlace {
-  const { bucket = '', key = '' } = /^s3:\/\/(?<bucket>[^/]+)\/(?<key>.*)$/.exec(url)?.groups ?? {};
+  const { bucket = '', key = '' } = /^s3:\/\/(?<bucket>[^/]+)\/(?<key>.*)$/s.exec(url)?.groups ?? {};
   return { bucket, key: key === '' || key.endsWith('/') ? key + filename : key };
 }

@@ -17,6 +17,7 @@ import { hasEnded } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import type { JobStore, Stored } from '../jobs/store.ts';
 import { updateRecord } from '../jobs/update.ts';
+import { Missing } from '../objects/store.ts';
 import { onAbort } from '../streams/abort.ts';
 import type { Log } from '../telemetry/log.ts';
 import { afterStoring, type StoringAttempt } from './decide.ts';
@@ -25,7 +26,7 @@ import type { DestinationSettings } from './settings.ts';
 export interface StorerDeps {
   readonly jobs: Pick<JobStore, 'get' | 'update' | 'watch'>;
   readonly encryption: Encryption;
-  /** Sends the result. @param confirm called before its first byte is sent; where it throws, nothing is @throws Failure · the reason of `signal` */
+  /** Sends the result. @param confirm called before its first byte is sent; where it throws, nothing is @throws Failure · what the object store throws · the reason of `signal` */
   readonly put: (
     record: StoringRecord,
     target: DestinationTarget,
@@ -117,7 +118,7 @@ export function startStorer(deps: StorerDeps): Storer {
     if (claimed === undefined || !isStoring(claimed.record)) return;
     const { attempts } = claimed.record.destination;
     const begun = performance.now();
-    const end = await attempt(claimed.record, target).catch((error: unknown) => endedBy(error));
+    const end = await attempt(claimed.record, target).catch((error: unknown) => endedBy(id, error));
     if (end === undefined) return;
     let outcome: StoringOutcome = 'again';
     let pauseMs: number | undefined;
@@ -155,13 +156,14 @@ export function startStorer(deps: StorerDeps): Storer {
     }
   }
 
-  /** @returns undefined where no attempt was made @throws what is our own trouble */
-  function endedBy(error: unknown): StoringEnd | undefined {
+  /** @returns undefined where no attempt was made */
+  function endedBy(id: string, error: unknown): StoringEnd | undefined {
     if (error instanceof Withdrawn) return undefined;
     if (stopping.signal.aborted) return { error: INTERRUPTED };
-    if (!(error instanceof Failure)) throw error;
-    const { reason } = error.details;
-    return { error: error.code === 'URL_REFUSED' && typeof reason === 'string' ? reason : 'unavailable' };
+    const reason = error instanceof Failure && error.code === 'URL_REFUSED' ? error.details['reason'] : undefined;
+    if (typeof reason === 'string') return { error: reason };
+    log.warn({ job_id: id, err: error }, 'this service could not send a result');
+    return { error: error instanceof Missing ? 'missing' : 'unavailable' };
   }
 
   /** Upkeep offers it as well, but looks less often. */

@@ -1,4 +1,4 @@
-/** Who sends next: hosts take turns, and neither a host nor a client gets more than its rate, however many messages wait for it. */
+/** Who sends next: hosts take turns, and neither a host nor a client gets more than its rate, or has more under way than its share, however many messages wait for it. */
 
 export interface Turn {
   readonly host: string;
@@ -9,6 +9,7 @@ export interface Turn {
 export interface SendQueueSettings {
   readonly perSecond: number;
   readonly atOnce: number;
+  /** How many are under way to one host, and for one client. */
   readonly perHost: number;
 }
 
@@ -26,6 +27,7 @@ const MOST_WAITING = 10_000;
 export function sendQueue<T extends Turn>({ perSecond, atOnce, perHost }: SendQueueSettings): SendQueue<T> {
   const pauseMs = 1_000 / perSecond;
   const byHost = new Map<string, T[]>();
+  /** By host and by client. */
   const underWay = new Map<string, number>();
   /** By host and by client: when the next may begin. */
   const freeAt = new Map<string, number>();
@@ -33,6 +35,8 @@ export function sendQueue<T extends Turn>({ perSecond, atOnce, perHost }: SendQu
 
   const hostKey = (host: string) => `host ${host}`;
   const keysOf = ({ host, client }: Turn) => [hostKey(host), `client ${client}`];
+  const hasRoom = (key: string) => (underWay.get(key) ?? 0) < perHost;
+  const clientHasRoom = ({ client }: Turn) => hasRoom(`client ${client}`);
   const readyAt = (turn: Turn) => Math.max(...keysOf(turn).map((key) => freeAt.get(key) ?? 0));
 
   return {
@@ -50,24 +54,28 @@ export function sendQueue<T extends Turn>({ perSecond, atOnce, perHost }: SendQu
       if (running >= atOnce) return undefined;
       let soonest = Number.POSITIVE_INFINITY;
       for (const [host, queue] of byHost) {
-        if ((underWay.get(host) ?? 0) >= perHost) continue;
+        if (!hasRoom(hostKey(host))) continue;
         const hostFreeAt = freeAt.get(hostKey(host)) ?? 0;
         if (hostFreeAt > now) {
           soonest = Math.min(soonest, hostFreeAt);
           continue;
         }
         // A client that has had its share must not keep the others behind it.
-        const at = queue.findIndex((turn) => readyAt(turn) <= now);
+        const at = queue.findIndex((turn) => clientHasRoom(turn) && readyAt(turn) <= now);
         const [turn] = at < 0 ? [] : queue.splice(at, 1);
         if (turn === undefined) {
-          soonest = Math.min(soonest, ...queue.slice(0, 1).map(readyAt));
+          // The end of what a client has under way brings the next look.
+          const other = queue.find(clientHasRoom);
+          if (other !== undefined) soonest = Math.min(soonest, readyAt(other));
           continue;
         }
         byHost.delete(host);
         // Behind all others.
         if (queue.length > 0) byHost.set(host, queue);
-        for (const key of keysOf(turn)) freeAt.set(key, now + pauseMs);
-        underWay.set(host, (underWay.get(host) ?? 0) + 1);
+        for (const key of keysOf(turn)) {
+          freeAt.set(key, now + pauseMs);
+          underWay.set(key, (underWay.get(key) ?? 0) + 1);
+        }
         waiting--;
         running++;
         return turn;
@@ -75,11 +83,13 @@ export function sendQueue<T extends Turn>({ perSecond, atOnce, perHost }: SendQu
       return soonest === Number.POSITIVE_INFINITY ? undefined : Math.max(1, soonest - now);
     },
 
-    end({ host }) {
+    end(turn) {
       running--;
-      const left = (underWay.get(host) ?? 1) - 1;
-      if (left === 0) underWay.delete(host);
-      else underWay.set(host, left);
+      for (const key of keysOf(turn)) {
+        const left = (underWay.get(key) ?? 1) - 1;
+        if (left === 0) underWay.delete(key);
+        else underWay.set(key, left);
+      }
     },
   };
 }

@@ -36,13 +36,15 @@ function fetching({ now, record, aloneSince }: Seen): SweepAction | undefined {
   return { do: 'fail', failed: fail(record, now, { reason: 'url_refused', message: FETCH_LOST, details: { retryable: true } }) };
 }
 
-/** Longer than all attempts to store a result may take together, ms: no process can make one. */
+/** Longer than attempts to store a result are made for, ms: no process can make one, unless one is under way. */
 export const STORE_LOST_MS = 6 * 3_600_000;
 
 /** It has no order. */
 function storing({ now, record }: Seen): SweepAction | undefined {
   if (record.state !== 'storing') return undefined;
-  return now - waitingSince(record) <= STORE_LOST_MS ? { do: 'wait' } : { do: 'fail', failed: giveUpStoring(record, now) };
+  const { begunAt, nextAt = 0 } = record.destination ?? {};
+  const isUnderWay = begunAt !== undefined && nextAt > now;
+  return isUnderWay || now - waitingSince(record) <= STORE_LOST_MS ? { do: 'wait' } : { do: 'fail', failed: giveUpStoring(record, now) };
 }
 
 /** Files of a job that will not be read again: the input once it has ended, and outputs of losing attempts. */

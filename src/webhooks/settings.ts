@@ -14,6 +14,12 @@ export const webhookSettings = z.strictObject({
     .default(5)
     .describe('Messages that one process sends a second to one host, and those that it sends for one client'),
   atOnce: z.number().int().min(1).max(1_000).default(20).describe('Messages that one process sends at a time, to all hosts together'),
-  perHost: z.number().int().min(1).max(1_000).default(4).describe('Messages that one process sends to one host at a time'),
+  perHost: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(4)
+    .describe('Messages that one process sends to one host, and for one client, at a time'),
 });
 export type WebhookSettings = z.infer<typeof webhookSettings>;

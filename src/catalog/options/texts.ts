@@ -118,7 +118,7 @@ export const optionTexts: Readonly<Record<FormOption, OptionText>> = {
   password: { means: 'Opens an encrypted file.', where: 'PDF and office files' },
   pages: { means: 'Pages to convert.', preset: 'all', where: 'PDF, TIFF and documents' },
   worksheet: {
-    brief: 'The sheet, or the table of a page.',
+    brief: 'Sheet, or table of a page.',
     means: 'The sheet, or the table of a page: its number, name or caption. Default: all sheets, the first table.',
     where: 'sheets that become PDF, pages, data or text, and HTML and PDF whose tables become sheets',
   },

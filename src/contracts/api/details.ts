@@ -26,7 +26,9 @@ export const details: Readonly<Record<string, z.ZodRawShape>> = {
   RANGE_NOT_SATISFIABLE: { size_bytes: count },
   OUTPUT_NOT_STORED: {
     status: z.number().int().optional().describe('HTTP status that the store answered with'),
-    store_error: text.optional().describe('Why it did not answer: `dns`, `unreachable`, `address`, `unavailable`, `interrupted`'),
+    store_error: text
+      .optional()
+      .describe('Why it did not answer: `dns`, `unreachable`, `address`, `unavailable`, `interrupted`, `missing`'),
     attempts: count,
     job_id: text.optional(),
   },

@@ -78,7 +78,7 @@ export const OutputDestination = z.object({
     .string()
     .optional()
     .describe(
-      'Why the last attempt got no answer: `dns`, `unreachable`, `address` (not public), `unavailable` or `interrupted` (on our side)',
+      'Why the last attempt got no answer: `dns`, `unreachable`, `address` (not public), or `unavailable`, `interrupted` and `missing` (on our side)',
     ),
 });
 

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { call } from '../../kit/api/assistant.ts';
+import { call, post } from '../../kit/api/assistant.ts';
 import { type Receiver, startReceiver } from '../../kit/api/receiver.ts';
 import { eventually } from '../../kit/api/wire.ts';
 import { type Answer, convert, endProcess, readAnswer, type Service, startProcess, startService } from '../../kit/roles/service.ts';
@@ -64,6 +64,9 @@ it('a job whose result waits for its place is still processing, and its result i
   expect(seen).toMatchObject({ status: 'processing', destination: { state: 'pending', attempts: 1 } });
   expect(seen).not.toHaveProperty('output');
   expect((await fetch(`${service.url}/api/v1/jobs/${data?.job_id}/output`)).status).toBe(409);
+  const resource = { uri: `${service.url}/api/v1/jobs/${data?.job_id}/output` };
+  const read = await post(service.url, { jsonrpc: '2.0', id: 1, method: 'resources/read', params: resource });
+  expect(read.body?.error?.data?.code).toBe('JOB_NOT_READY');
   held[0]?.writeHead(201).end();
   expect((await untilEnded(data?.job_id)).data).toMatchObject({ status: 'done', destination: { state: 'stored', last_status: 201 } });
 });

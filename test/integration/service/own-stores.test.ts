@@ -94,6 +94,22 @@ it('a connection is used by its name, although its address is private, and only 
     expect(await send(closed, fields)).toMatchObject({ status: 400, error: { code: 'INVALID_OPTION', details: { option: 's3' } } });
 });
 
+it.each(['X-Amz-Copy-Source', 'x-amz-acl', 'x-amz-tagging', 'authorization'])(
+  'a header %s, which could reach past what a connection allows, is refused',
+  async (header) => {
+    const fields = { output_url: at('out/copied.tsv'), s3: '{"connection":"team"}' };
+    const answer = await send(closed, { ...fields, output_headers: JSON.stringify({ [header]: `/${bucket.bucket}/private/table.csv` }) });
+    expect(answer).toMatchObject({ status: 400, error: { code: 'INVALID_OPTION', details: { option: 'output_headers', received: null } } });
+    expect(await store.head('out/copied.tsv')).toBeUndefined();
+  },
+);
+
+it('a header that describes an object is stored with it', async () => {
+  const fields = { output_url: at('out/described.tsv'), s3: '{"connection":"team"}' };
+  const answer = await send(closed, { ...fields, output_headers: '{"Content-Disposition":"attachment","Cache-Control":"no-store"}' });
+  expect(answer).toMatchObject({ data: { destination: { state: 'stored', last_status: 200 } } });
+});
+
 it('that a connection reaches a private address opens it to no other request', async () => {
   const direct = await send(closed, { url: `${minio.endpoint}/${bucket.bucket}/in/table.csv` });
   expect(direct).toMatchObject({ status: 400, error: { code: 'URL_REFUSED' } });
@@ -121,7 +137,7 @@ it.each([
   ['a login too long', 'in/table.csv', `{"connection":"${'secret'.repeat(1_000)}"}`, 's3'],
   ['a key that climbs', 'in/../private/secret', 'own', 'url'],
   ['a key with an empty part', 'in//secret', 'own', 'url'],
-  ['a key with a line break', 'in/a\u0007secret', 'own', 'url'],
+  ['a key with a control character', 'in/a\u0007secret', 'own', 'url'],
   ['a key of 1,025 bytes', `secret${'é'.repeat(510)}`, 'own', 'url'],
   ['no key', '', 'own', 'url'],
 ])('%s is refused, and nothing of it is repeated', async (_, key, login, option) => {

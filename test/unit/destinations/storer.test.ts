@@ -20,6 +20,7 @@ import { encryptionWith } from '../../../src/jobs/encryption.ts';
 import { cancel } from '../../../src/jobs/lifecycle.ts';
 import { openSqliteJobs } from '../../../src/jobs/sqlite/jobs.ts';
 import type { JobStore, Stored } from '../../../src/jobs/store.ts';
+import { Missing, Unreachable } from '../../../src/objects/store.ts';
 import { nextAction } from '../../../src/upkeep/decide.ts';
 import { aRecord, START } from '../../conformance/samples.ts';
 import { type Receiver, startReceiver } from '../../kit/api/receiver.ts';
@@ -38,7 +39,8 @@ const now = START;
 const outcomes: StoringOutcome[] = [];
 const log: string[] = [];
 const started: Storer[] = [];
-let broken = false;
+/** What reading the result does. */
+let broken: Error | 'while it is read' | undefined;
 
 beforeAll(async () => {
   receiver = await startReceiver();
@@ -66,10 +68,12 @@ function start({ idleMs = 300, ...wanted }: { readonly idleMs?: number; readonly
   const connector = directConnector(fetching, { resolve, judge: addressJudge(fetching) });
   const note = (about: object, says: string) => void log.push(JSON.stringify([about, says]));
   const settings = destinationSettings.parse({ perSecond: 1_000, ...wanted });
-  const get = async () =>
-    broken
+  const get = async () => {
+    if (broken instanceof Error) throw broken;
+    return broken !== undefined
       ? new Readable({ read: () => {}, construct: (done) => done(new Error('the disk has failed')) })
       : Readable.from(Array.from({ length: 48 }, () => Buffer.alloc(BYTES / 48, 7)));
+  };
   const storer = startStorer({
     jobs,
     encryption,
@@ -146,12 +150,19 @@ it('an attempt ends after its time, whatever its server does', async () => {
   expect(performance.now() - begun).toBeGreaterThan(900);
 }, 30_000);
 
-it('a file that cannot be read here is our own trouble, and tried again', async () => {
-  broken = true;
-  const stored = await aStoring('/broken');
-  start().offer(stored);
-  expect(await until(stored, 'pending')).toMatchObject({ state: 'storing', destination: { lastError: 'unavailable' } });
-  broken = false;
+it.each([
+  ['breaks off', 'while it is read', 'pending', 'unavailable'],
+  ['cannot be opened', new Unreachable('the object store did not read an object'), 'pending', 'unavailable'],
+  ['is gone', new Missing('no such object'), 'failed', 'missing'],
+] as const)('a file that %s is our own trouble, and tried again where that may help', async (_, how, state, lastError) => {
+  broken = how;
+  try {
+    const stored = await aStoring('/broken');
+    start().offer(stored);
+    expect(await until(stored, state)).toMatchObject({ destination: { attempts: 1, lastError } });
+  } finally {
+    broken = undefined;
+  }
 });
 
 it('nothing is sent for a job that was deleted, and an attempt that a stop interrupts is due at once for the next process', async () => {

@@ -42,3 +42,19 @@ it('servers that never answer hold their own messages up, and those of all hosts
   const taken = [1, 3, 5, 7, 9].map((now) => turns.take(now)).filter((next) => typeof next === 'object');
   expect(taken.map(({ host }) => host).sort()).toEqual(['alive.example', 'dead.example', 'third.example']);
 });
+
+it('servers of many names that never answer hold up the messages of the client that named them', () => {
+  const turns = sendQueue<Turn>({ perSecond: 1_000, atOnce: 20, perHost: 2 });
+  for (let n = 0; n < 30; n++) turns.add(turn(`a${n}.dead.example`, 'attacker'));
+  turns.add(turn('alive.example', 'somebody'));
+  const taken: Turn[] = [];
+  for (let now = 1; now < 100; now += 3) {
+    const next = turns.take(now);
+    if (typeof next === 'object') taken.push(next);
+  }
+  expect(taken.map(({ client }) => client).sort()).toEqual(['attacker', 'attacker', 'somebody']);
+  // Nothing is looked at again before one of them ends.
+  expect(turns.take(1_000)).toBeUndefined();
+  turns.end(taken[0] ?? turn('', ''));
+  expect(turns.take(1_001)).toMatchObject({ client: 'attacker' });
+});

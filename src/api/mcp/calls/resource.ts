@@ -6,7 +6,7 @@ import type { ApiDeps } from '../../deps.ts';
 import { jobOfOutput } from '../../http/own-outputs.ts';
 import { failureOf, problemOf } from '../../http/problem.ts';
 import { findJob } from '../../jobs/found.ts';
-import { failureOfJob, humanSize, shown } from '../../jobs/view.ts';
+import { failureOfJob, humanSize, shown, whenDone } from '../../jobs/view.ts';
 import { type ReadResourceResult, type ResourceTemplate, resourceNotFound } from '../protocol/protocol.ts';
 import { isTextType } from './result.ts';
 
@@ -34,7 +34,7 @@ export async function readResource(
     if (job === undefined) throw new Failure('NOT_FOUND', { says: 'Only outputs of jobs of this service are resources.' });
     const record = shown(await findJob(deps, job), deps.jobs.clock());
     if (record.state === 'error') throw failureOfJob(record);
-    const { output } = record;
+    const { output } = whenDone(record);
     if (output === undefined) throw new Failure('JOB_NOT_READY', { details: { job_id: job } });
     if (output.sizeBytes > MOST_BYTES) {
       const says = `The result has ${humanSize(output.sizeBytes)}, more than ${humanSize(MOST_BYTES)}: download it from its URL.`;

@@ -114,12 +114,12 @@ const MAX_TEXT = 500;
 
 /** Every tool that creates a job takes it; it is described where a model reads first. */
 const MESSAGE: Readonly<Record<string, Schema>> = {
-  [WEBHOOK_URL]: { type: 'string', maxLength: 2_048, description: 'Where the job is sent at its end (https).' },
+  [WEBHOOK_URL]: { type: 'string', maxLength: 2_048, description: 'Gets the job at its end (https).' },
 };
 
 /** Every tool that makes one result takes it, with `output_headers`: said once, since the list is read with every request. */
 const DESTINATION: Readonly<Record<string, Schema>> = {
-  [OUTPUT_URL]: { type: 'string', maxLength: 3_072, description: 'Any tool: presigned URL to PUT its result to.' },
+  [OUTPUT_URL]: { type: 'string', maxLength: 3_072, description: 'Any tool: presigned URL for its PUT.' },
 };
 
 /** The ways to give a file are told once, in the tool that is listed first. */

@@ -23,6 +23,9 @@ const OWN_HEADERS: ReadonlySet<string> = new Set(
   ),
 );
 
+/** With keys that may be the operator's, others could copy from where the client may not read, or give access away. */
+const OBJECT_HEADERS: readonly string[] = ['cache-control', 'content-disposition', 'content-language', 'content-type'];
+
 type DestinationDeps = Pick<ApiDeps, 'jobs' | 'destinations' | 'service'>;
 
 interface WantedDestination {
@@ -42,6 +45,8 @@ function readDestination({ destinations }: Pick<ApiDeps, 'destinations'>, fields
   const read = { url, headers: headers === undefined ? {} : readHeaders(headers) };
   if (!namesObject(url)) return read;
   readPlace(OUTPUT_URL, url, true);
+  if (Object.keys(read.headers).some((name) => !OBJECT_HEADERS.includes(name)))
+    throw refusedField(OUTPUT_HEADERS, `for an object no headers but ${OBJECT_HEADERS.join(', ')}`);
   const s3 = readLogin(fields);
   if (s3 === undefined) throw refusedField(S3, 'how the store of output_url is used');
   return { ...read, s3 };

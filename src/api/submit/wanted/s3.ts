@@ -1,4 +1,5 @@
 /** Objects in S3 stores as sources and destinations: `s3://bucket/key`, with the field `s3`, which says how the store is used. */
+import { isIPv4 } from 'node:net';
 import { z } from 'zod';
 import { Failure } from '../../../errors.ts';
 import type { S3Login } from '../../../jobs/destination.ts';
@@ -11,6 +12,8 @@ import type { Admitted, SentFields } from '../stages.ts';
 const MOST_CHARACTERS = 4_096;
 /** Length of an object's key, bytes: S3's own limit. */
 const MOST_KEY_BYTES = 1_024;
+/** So many of these bytes are left for a file's name, which is added to the start of a key. */
+const MOST_NAME_BYTES = 255;
 /** Fields whose values may name objects. */
 const SOURCES: readonly string[] = ['url', 'urls', 'urls[]'];
 
@@ -69,17 +72,18 @@ function json(text: string): unknown {
 export const namesObject = (url: string): boolean => /^s3:/i.test(url.slice(0, 3));
 
 const PLACE_ALLOWED =
-  'the object as s3://bucket/key: a bucket of 3 to 63 a-z, 0-9, dots and hyphens, and a key of at most 1,024 bytes without control characters, whose parts between slashes are neither empty nor . nor ..';
+  'the object as s3://bucket/key: a bucket of 3 to 63 a-z, 0-9, single dots and hyphens that is no address, and a key of at most 1,024 bytes without control characters, whose parts between slashes are neither empty nor . nor ..';
 
 /** @param mayEnd whether a key may be the start of one, with a slash at its end, or empty @throws Failure `INVALID_OPTION` */
 export function readPlace(field: string, url: string, mayEnd: boolean): ObjectPlace {
   const [, bucket = '', key = ''] =
-    /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\/([^\x00-\x1f\x7f]*)$/i.exec(url.slice(0, 2 * MOST_KEY_BYTES)) ?? [];
+    /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\/([^\x00-\x1f\x7f]*)$/.exec(url.slice(0, 2 * MOST_KEY_BYTES)) ?? [];
   const whole = mayEnd ? key.replace(/\/$/, '') : key;
+  const most = mayEnd && key.endsWith('/') ? MOST_KEY_BYTES - MOST_NAME_BYTES : MOST_KEY_BYTES;
   const isKey =
     (mayEnd && key === '') ||
-    (Buffer.byteLength(key) <= MOST_KEY_BYTES && whole.split('/').every((part) => !['', '.', '..'].includes(part)));
-  if (bucket === '' || bucket !== bucket.toLowerCase() || !isKey) throw refusedField(field, PLACE_ALLOWED);
+    (key.isWellFormed() && Buffer.byteLength(key) <= most && whole.split('/').every((part) => !['', '.', '..'].includes(part)));
+  if (bucket === '' || bucket.includes('..') || isIPv4(bucket) || !isKey) throw refusedField(field, PLACE_ALLOWED);
   return { bucket, key };
 }
 

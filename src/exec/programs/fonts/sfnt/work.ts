@@ -87,7 +87,7 @@ export interface Segment {
   readonly offsetAt: number;
 }
 
-/** Of format 4; those whose first code is not in the table are none, so that their number is bounded by its size. */
+/** In format 4: those whose first code is not in the table are none, so that their number is bounded by its size. */
 export function* segmentsOf(table: Buffer): Generator<Segment> {
   const u16 = (at: number): number => (at + 2 <= table.length ? table.readUInt16BE(at) : 0);
   const bytes = u16(6) & ~1;
