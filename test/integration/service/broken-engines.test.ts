@@ -133,8 +133,8 @@ describe('where libvips cannot be loaded', () => {
 describe('a program that breaks while the service runs', () => {
   beforeAll(async () => {
     service = await start('later', ['image', 'pdf']);
-    await eventually(() => said('every converter has been tried') || said('is missing'), 'all have been tried', 60_000);
-  }, 90_000);
+    await eventually(() => said('every converter has been tried') || said('is missing'), 'all have been tried', 180_000);
+  }, 240_000);
   afterAll(() => endProcess(service));
 
   const cases = [
