@@ -128,7 +128,7 @@ export const GLTF = text(
 export const MIDI = binary('mid', 'TVRoZAAAAAYAAAABAGBNVHJrAAAADACQPEAQgDwAAP8vAA==');
 export const TXT = text('txt', 'A known good file.\n');
 export const HTML = text('html', '<!doctype html>\n<html><head><title>Trial</title></head><body><p>A known good file.</p></body></html>\n');
-export const HTML_TABLE = text('html', '<!doctype html>\n<title>Trial</title><table><tr><td>known<td>good</table>\n');
+export const HTML_TABLE = text('html', '<!doctype html>\n<title>Trial</title><table><tr><td>known</td><td>good</td></tr></table>\n');
 export const MD = text('md', '# Trial\n\nA *known good* file.\n');
 export const FB2 = text(
   'fb2',
