@@ -64,6 +64,8 @@ export default defineConfig({
     experimental: { viteModuleRunner: false, nodeLoader: false },
     globalSetup: './test/global-setup.ts',
     runner: './test/drawing-runner.ts',
+    // A table is known by the place of its `it.each`.
+    includeTaskLocation: true,
     sequence: { sequencer: SlowestFirst },
   },
 });

@@ -26,14 +26,30 @@ export default class DrawingRunner extends TestRunner {
   }
 }
 
+/** Tests of one suite, drawn together. */
+type Drawn = RunnerTestSuite['tasks'][number];
+
 function leaveOut(suite: RunnerTestSuite, share: Share): void {
   if (share === 'whole') return;
-  const tests = suite.tasks.filter((task) => task.type === 'test');
-  const taken = draw(
-    tests.map(({ name }) => name),
-    share,
-    seed,
-  );
-  for (const [place, test] of tests.entries()) if (!taken.has(place)) test.mode = 'skip';
-  for (const task of suite.tasks) if (task.type === 'suite') leaveOut(task, share);
+  const groups = typeof share === 'number' ? [suite.tasks.filter(({ type }) => type === 'test')] : tablesOf(suite);
+  for (const group of groups) {
+    const taken = draw(
+      group.map(({ name }) => name),
+      typeof share === 'number' ? share : share.rows,
+      seed,
+    );
+    for (const [place, task] of group.entries()) if (!taken.has(place)) skip(task);
+  }
+  for (const task of suite.tasks) if (task.type === 'suite' && task.mode !== 'skip') leaveOut(task, share);
+}
+
+/** What each `it.each` and `describe.each` of a suite made: its rows have the place of the call. */
+function tablesOf({ tasks }: RunnerTestSuite): readonly (readonly Drawn[])[] {
+  const rows = tasks.filter(({ each }) => each === true);
+  return [...Map.groupBy(rows, ({ location }) => `${location?.line}:${location?.column}`).values()];
+}
+
+function skip(task: Drawn): void {
+  task.mode = 'skip';
+  if (task.type === 'suite') for (const child of task.tasks) skip(child);
 }

@@ -1,8 +1,14 @@
 /** What `make test` runs of each test file; `make test-all` runs all of each. */
 import { createHash } from 'node:crypto';
 
-/** `whole`: all of its tests. A number n: one test in n of each of its groups, at least one, drawn by a seed. */
-export type Share = 'whole' | number;
+/**
+ * `whole`: all of its tests. A number n: one test in n of each of its groups, at least one, drawn by a seed. `rows`: all tests that are written out, and
+ * of each table (`it.each`, `describe.each`) one row in so many, at least one.
+ */
+export type Share = 'whole' | number | { readonly rows: number };
+
+/** Where a table shows the same of many formats, fields or ways. */
+const TABLES: Share = { rows: 4 };
 
 /** By path from the top of the checkout, a folder or a file; the longest path that fits counts. `test/unit/project/plan.test.ts` compares it with the files. */
 export const plan: Readonly<Record<string, Share>> = {
@@ -16,10 +22,10 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/unit/exec/programs/raster.test.ts': 3,
   'test/unit/exec/programs/values.test.ts': 4,
   'test/unit/project/linear.test.ts': 4,
-  'test/conformance': 'whole',
-  'test/cluster': 'whole',
+  'test/conformance': TABLES,
+  'test/cluster': TABLES,
   'test/formats': 24,
-  'test/integration': 'whole',
+  'test/integration': TABLES,
   // A group for each property, so that each is in every run.
   'test/integration/fidelity/matrix.test.ts': 12,
 
@@ -118,7 +124,7 @@ export const shareOf = (path: string): Share => plan[rowOf(path) ?? ''] ?? 'whol
  * The names that a run takes of a group, the same for the same seed.
  * @param names of all tests in the group; equal ones are told apart by their place
  */
-export function draw(names: readonly string[], share: Share, seed: string): ReadonlySet<number> {
+export function draw(names: readonly string[], share: 'whole' | number, seed: string): ReadonlySet<number> {
   const places = names.map((_, place) => place);
   if (share === 'whole') return new Set(places);
   const rankOf = (place: number) => createHash('sha256').update(`${seed} ${place} ${names[place]}`).digest('hex');

@@ -242,10 +242,10 @@ describe('the queue in JetStream', () => {
         ['interactive', 'interactive-1'].map(async (band) => (await nats.manager.consumers.info('convert-image', band)).num_pending),
       );
     for (let n = 0; n < 3; n++) await queue.publish(anOrder(), { client: 'client' });
-    expect(await pending()).toEqual([3, 0]);
+    await expect.poll(pending).toEqual([3, 0]);
     known = 'sizes';
     await queue.publish(anOrder(), { client: 'client' });
-    expect(await pending()).toEqual([3, 1]);
+    await expect.poll(pending).toEqual([3, 1]);
   });
 
   it('works in a pool that an older filemill made, which has the first bands alone', async () => {
