@@ -14,7 +14,7 @@ $(error TOOLCHAINS: there is no toolchain $(patsubst images/%/packages.txt,%,$(U
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help start setup node web command launcher launcher-cross test-tools servers test-servers checked run generate check verify unit integration test test-all proved bench clean version release dist try-publishing cosign login publish-chart publish-images publish-npm sign publish-release image images cluster cluster-packages bare e2e
+.PHONY: help start setup node web command launcher launcher-cross test-tools servers test-servers checked tested run generate check verify unit integration test test-all proved bench clean version release dist try-publishing cosign login publish-chart publish-images publish-npm sign publish-release image images cluster cluster-packages bare e2e
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -153,13 +153,15 @@ verify: check ## Checks format, lint, types, generated files, regular expression
 	@echo "verify: architecture, that what is offered was proved, and that tests name it" && vitest run --reporter=dot test/architecture.test.ts test/unit/catalog/proved.test.ts test/unit/project/members.test.ts
 
 test: ## What verify checks, then tests on real servers, converters and files: every file, of long tables rows that the commit draws; CHANGED=1: what the changes since main concern
-	@$(MAKE) --no-print-directory --jobs=2 $(if $(CHANGED),test-servers,servers) checked
-	@node scripts/test.ts $(if $(CHANGED),--changed)
+	@$(MAKE) --no-print-directory --jobs=2 $(if $(CHANGED),test-servers,servers) tested
 
 test-all: export EXPRESSIONS := --all
 test-all: ## The same with every row: all hostile files, faults and kills
-	@$(MAKE) --no-print-directory --jobs=2 servers checked
-	@node scripts/test.ts --all
+	@$(MAKE) --no-print-directory --jobs=2 servers tested WHOLE=1
+
+# While Go compiles servers beside it, which scripts/test.ts waits for before what starts them.
+tested: checked
+	@MAKEFLAGS= node scripts/test.ts $(if $(WHOLE),--all,$(if $(CHANGED),--changed))
 
 # One after another, while Go compiles servers beside them. What verify runs of the tests comes with all of them.
 checked:

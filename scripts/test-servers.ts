@@ -17,6 +17,13 @@ export function serversFor(files: readonly string[]): readonly TestServer[] {
   return NAMES.filter((name) => needed.has(name));
 }
 
+/** Whether a test starts any server that was built, also one of those that are always there. @param file from the top of the checkout */
+export const startsServer = (file: string): boolean =>
+  [...reached(file)].some((module) => module.endsWith('.ts') && STARTS.test(readFileSync(module, 'utf8')));
+
+/** Of what lies beside these programs, the launcher and what serves pictures are built by `make setup`. */
+const STARTS = /\.cache\/bin(?!\/(launcher|vips-server|own-tmpfile))/;
+
 function neededBy(file: string): readonly TestServer[] {
   const modules = reached(file);
   const goesWithoutNodes = /without: \[[^\]]*'kwok'/.test(readFileSync(file, 'utf8'));

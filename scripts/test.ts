@@ -6,12 +6,12 @@
  *   test.ts --all      every test
  *   test.ts FILE …     these files, whole
  */
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { relative } from 'node:path';
 import { changedTests } from './changed-tests.ts';
-import { serversFor } from './test-servers.ts';
+import { serversFor, startsServer } from './test-servers.ts';
 import { record, tooOften } from './unsteady.ts';
 
 /** What is read of Vitest's JSON report (https://vitest.dev/guide/reporters#json-reporter). */
@@ -40,27 +40,18 @@ const LONGEST_MS = 75 * 60_000;
 const SLOWEST = 10;
 /** A file that takes longer says at its top why: `Slow: …` (test/unit/project/plan.test.ts). */
 const SLOW_S = 60;
-/** Files that mostly wait for servers (leases, clocks, restarts) and take a third of a core: they run beside those that convert. */
-const WAITING = [
-  'test/cluster',
-  'test/conformance',
-  'test/integration/cluster',
-  'test/integration/limits',
-  'test/integration/mcp',
-  'test/integration/service/start',
-];
-
 /** They look at what their own process holds or takes, or wait for it: each has a process of its own. */
 const ALONE = [
-  'test/integration/api/floods',
-  'test/integration/api/hang-ups',
-  'test/integration/api/intake-bounds',
-  'test/integration/api/intake-cost',
-  'test/integration/exec/fresh-process',
-  'test/integration/exec/model-residents',
-  'test/integration/exec/residents',
-  'test/integration/mcp/memory',
-  'test/unit/streams/streams',
+  'test/integration/api/floods.test.ts',
+  'test/integration/api/hang-ups.test.ts',
+  'test/integration/api/intake-bounds.test.ts',
+  'test/integration/api/intake-cost.test.ts',
+  'test/integration/exec/fresh-process.test.ts',
+  'test/integration/exec/model-residents.test.ts',
+  'test/integration/exec/residents.test.ts',
+  'test/integration/exec/residents-http.test.ts',
+  'test/integration/mcp/memory.test.ts',
+  'test/unit/streams/streams.test.ts',
 ];
 
 /** Lines of seconds and what took them: a test file, or what files share. */
@@ -81,16 +72,12 @@ if (seed !== '')
   console.log(`tests: every file, and of long tables at least one row of each group, by TEST_SEED=${seed}; make test-all runs all`);
 mkdirSync('.cache', { recursive: true });
 rmSync(CPU_TIMES, { force: true });
-// Those of all files were built before this began.
-if (args.length > 0) buildServers(args);
-
-function buildServers(wanted: readonly string[]): void {
-  const { status } = spawnSync('scripts/build-servers', serversFor(globSync(wanted).filter((path) => path.endsWith('.test.ts'))), {
-    stdio: 'inherit',
-  });
-  if (status === 0) return;
-  console.log('the servers that these tests need could not be built');
-  done(0, 1);
+/** Waits for another build that is under way. @returns whether all are there that these files need */
+async function buildServers(wanted: readonly string[]): Promise<boolean> {
+  const child = spawn('scripts/build-servers', serversFor(wanted), { stdio: 'inherit', timeout: remainingMs() });
+  const [status] = await once(child, 'close').catch(() => [1]);
+  if (status !== 0) console.log('the servers that these tests need could not be built');
+  return status === 0;
 }
 
 function done(passed: number, failed: number): never {
@@ -142,17 +129,28 @@ function cpuByFolder(): readonly string[] {
   return [`${Math.round(all)} s in all`, ...sums.toSorted((a, b) => b[1] - a[1]).map(([folder, sum]) => `${folder} ${Math.round(sum)} s`)];
 }
 
-const without = (paths: readonly string[]) => paths.flatMap((path) => [`--exclude=${path}*.test.ts`, `--exclude=${path}/**`]);
 /** The program is loaded once for all files that a process runs: it is two thirds of what most files take. */
 const TOGETHER = '--no-isolate';
-const lanes =
-  args.length > 0
-    ? [runTests('.cache/test-report.json', args)]
-    : [
-        runTests('.cache/test-report.json', [TOGETHER, ...without([...WAITING, ...ALONE])]),
-        runTests('.cache/test-report-waiting.json', [TOGETHER, '--maxWorkers=2', ...without(ALONE), ...WAITING], { lane: 1 }),
-        runTests('.cache/test-report-alone.json', ['--maxWorkers=1', ...ALONE], { lane: 2 }),
-      ];
+
+/** What needs no server begins at once; servers may still be built beside it. */
+function lanesOf(all: readonly string[]): Promise<Report | undefined>[] {
+  const [alone, others] = [all.filter((file) => ALONE.includes(file)), all.filter((file) => !ALONE.includes(file))];
+  const serving = others.filter(startsServer);
+  const built = buildServers(all);
+  const afterBuild = async (run: () => Promise<Report | undefined>) => ((await built) ? run() : undefined);
+  return [
+    runTests('.cache/test-report.json', [TOGETHER, ...others.filter((file) => !serving.includes(file))]),
+    afterBuild(() => runTests('.cache/test-report-servers.json', [TOGETHER, ...serving], { lane: 1 })),
+    afterBuild(() => runTests('.cache/test-report-alone.json', ['--maxWorkers=1', ...alone], { lane: 2 })),
+  ];
+}
+
+async function namedOnly(files: readonly string[]): Promise<Report | undefined> {
+  const found = globSync(files.map((path) => (path.endsWith('.ts') ? path : `${path}/**/*.test.ts`)));
+  return (await buildServers(found)) ? runTests('.cache/test-report.json', files) : undefined;
+}
+
+const lanes = args.length > 0 ? [namedOnly(args)] : lanesOf(globSync('{test,src}/**/*.test.ts', { exclude: ['**/node_modules/**'] }));
 const reports = await Promise.all(lanes);
 const runs = reports.filter((report) => report !== undefined);
 if (runs.length < lanes.length) {

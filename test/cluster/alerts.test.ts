@@ -106,7 +106,7 @@ beforeAll(async () => {
   queue = openNatsQueue(nats);
   await installResources(kubernetes);
   proxy = await startFaultyProxy(kubernetes.kubeconfig, 'proxy');
-  crew = await startStandIns({ kube: kubernetes.kube, nats, namespace: 'default', serviceMs: (pool) => (pool === SLOW ? 10_000 : 50) });
+  crew = await startStandIns({ kube: kubernetes.kube, nats, namespace: 'default', serviceMs: (pool) => (pool === SLOW ? 30_000 : 50) });
   ports = await freePorts(2);
   controllers = [await start(ports[0] ?? 0, kubernetes.kubeconfig)];
   controllers.push(await start(ports[1] ?? 0, proxy.kubeconfig));

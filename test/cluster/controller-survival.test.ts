@@ -18,7 +18,7 @@ import { sampleLiveJobs } from '../kit/controller/live-samples.ts';
 import { sendOrders } from '../kit/controller/orders.ts';
 import { type Replicas, startReplicas } from '../kit/controller/replicas.ts';
 import { type Crew, startStandIns } from '../kit/controller/stand-ins.ts';
-import { rounds } from '../kit/exec/rounds.ts';
+import { rounds, some } from '../kit/exec/rounds.ts';
 import { type FaultyProxy, startFaultyProxy } from '../kit/kube/faulty-proxy.ts';
 import { type Cluster, startKubernetes } from '../kit/kube/kubernetes.ts';
 import { type Servers, startNats } from '../kit/nats/nats.ts';
@@ -112,6 +112,84 @@ async function works(pools: readonly string[] = LASTING, withinMs = 40_000) {
   }
 }
 
+type Event = readonly [name: string, happens: () => Promise<void>];
+
+/** @param measured is filled with what they take, ms */
+const events = (measured: Record<string, number>): readonly Event[] => [
+  [
+    'a controller and a worker are killed',
+    async () => {
+      measured['kill -9, ms'] = await replicas.takeover((leader) => leader.child.kill('SIGKILL'));
+      await eventually(() => replicas.running().length === 2, 'both are back', 20_000);
+      await crew.die(await someone('slow'));
+    },
+  ],
+  [
+    'both controllers end in turn',
+    async () => {
+      // The faster counts, where tests share the machine's cores.
+      const handovers: number[] = [];
+      for (let turn = 0; turn < 2; turn++) {
+        handovers.push(await replicas.takeover((leader) => leader.child.kill('SIGTERM')));
+        await eventually(() => replicas.running().length === 2, 'both are back', 20_000);
+      }
+      measured['SIGTERM, ms'] = Math.min(...handovers);
+    },
+  ],
+  [
+    'the API server is killed',
+    async () => {
+      await kubernetes.killApi();
+      await pause(2_000);
+      const livez = await Promise.all(replicas.running().map(async ({ url }) => (await fetch(`${url}/livez`)).status));
+      expect(livez).toEqual([200, 200]);
+      await kubernetes.startApi();
+      await works();
+    },
+  ],
+  [
+    'its store freezes',
+    async () => {
+      await kubernetes.freezeEtcd();
+      await pause(20_000);
+      kubernetes.thawEtcd();
+      await replicas.leader();
+      await works();
+    },
+  ],
+];
+
+/** While a node is silent. */
+const meanwhile: readonly Event[] = [
+  [
+    'a watch is cut, a worker evicted, a Job deleted',
+    async () => {
+      proxy.cut();
+      const evicted = await someone('steady');
+      await eventually(
+        () =>
+          kubernetes.kube
+            .request('POST', `/api/v1/namespaces/default/pods/${evicted}/eviction`, { metadata: { name: evicted, namespace: 'default' } })
+            .then(() => true),
+        'it is evicted',
+      );
+      await eventually(() => !crew.there.has(evicted), 'its worker is gone');
+      const [unwanted] = (await jobsOf(kubernetes.kube, 'slow')).filter((job) => !isFinished(job));
+      await kubernetes.kubectl(['delete', 'job', unwanted?.metadata.name ?? '', '--wait=false']);
+    },
+  ],
+  [
+    'NATS and a worker are killed',
+    async () => {
+      await servers.kill();
+      await pause(1_000);
+      await servers.restart();
+      await works();
+      await crew.die(await someone('slow'));
+    },
+  ],
+];
+
 describe('two controllers under load', () => {
   it('outlive each other, the API server, its store, NATS, nodes, pods and what people do, and lose nothing', async () => {
     const measured: Record<string, number> = {};
@@ -121,58 +199,18 @@ describe('two controllers under load', () => {
     const load = underLoad();
     await works(Object.keys(POOLS));
 
-    measured['kill -9, ms'] = await replicas.takeover((leader) => leader.child.kill('SIGKILL'));
-    await eventually(() => replicas.running().length === 2, 'both are back', 20_000);
-    await crew.die(await someone('slow'));
-
-    // Both in turn: the faster counts, where tests share the machine's cores.
-    const handovers: number[] = [];
-    for (let turn = 0; turn < 2; turn++) {
-      handovers.push(await replicas.takeover((leader) => leader.child.kill('SIGTERM')));
-      await eventually(() => replicas.running().length === 2, 'both are back', 20_000);
-    }
-    measured['SIGTERM, ms'] = Math.min(...handovers);
-
-    await kubernetes.killApi();
-    await pause(2_000);
-    const livez = await Promise.all(replicas.running().map(async ({ url }) => (await fetch(`${url}/livez`)).status));
-    expect(livez).toEqual([200, 200]);
-    await kubernetes.startApi();
-    await works();
-
-    await kubernetes.freezeEtcd();
-    await pause(20_000);
-    kubernetes.thawEtcd();
-    await replicas.leader();
-    await works();
+    for (const [, event] of some(events(measured), 2)) await event();
 
     // A node falls silent; its pods are given up after half a minute, whatever else happens meanwhile. Not before: Kubernetes tries to delete such
     // a pod five times within 50 ms, and leaves it for good where the API server is away just then.
     await kubernetes.setNodeReady('image-0', 'Unknown');
-
-    proxy.cut();
-    const evicted = await someone('steady');
-    await eventually(
-      () =>
-        kubernetes.kube
-          .request('POST', `/api/v1/namespaces/default/pods/${evicted}/eviction`, { metadata: { name: evicted, namespace: 'default' } })
-          .then(() => true),
-      'it is evicted',
-    );
-    await eventually(() => !crew.there.has(evicted), 'its worker is gone');
-    const [unwanted] = (await jobsOf(kubernetes.kube, 'slow')).filter((job) => !isFinished(job));
-    await kubernetes.kubectl(['delete', 'job', unwanted?.metadata.name ?? '', '--wait=false']);
-
+    for (const [, event] of some(meanwhile, 2)) await event();
     await applyPool(kubernetes.kube, aPool('steady', { ...POOLS['steady']?.spec, capacity: EDITED, image: 'filemill/image:next' }));
     await removePool(kubernetes.kube, 'doomed');
-
-    await servers.kill();
-    await pause(1_000);
-    await servers.restart();
     await works();
-    await crew.die(await someone('slow'));
-    const onLostNode = ['get', 'pods', '--field-selector=spec.nodeName=image-0,status.phase=Running', '-o', 'name'];
-    await eventually(async () => (await kubernetes.kubectl(onLostNode)).stdout === '', 'the pods of the lost node are given up', 60_000);
+    const onLostNode = '/api/v1/namespaces/default/pods?fieldSelector=spec.nodeName%3Dimage-0%2Cstatus.phase%3DRunning';
+    const running = async () => (await kubernetes.kube.request<{ readonly items: readonly unknown[] }>('GET', onLostNode)).items;
+    await eventually(async () => (await running()).length === 0, 'the pods of the lost node are given up', 60_000);
     await kubernetes.setNodeReady('image-0', 'True');
 
     await load.stop();
@@ -185,7 +223,7 @@ describe('two controllers under load', () => {
     const left = (load.accepted.get('doomed') ?? []).filter((jobId) => ended(jobId) === 0);
     expect(left.length).toBe(waiting + held);
     const all = [...load.accepted.values()].flat();
-    expect(all.length).toBeGreaterThan(400 / SLOWER);
+    expect(all.length).toBeGreaterThan(rounds(400, 25));
     const twice = all.filter((jobId) => ended(jobId) > 1);
     expect(Math.max(...all.map(ended))).toBeLessThanOrEqual(2);
     // Those whose end was under way when NATS died, at most.
@@ -213,8 +251,9 @@ describe('two controllers under load', () => {
     await samples.stop();
     expect(samples.looks()).toBeGreaterThan(100);
     for (const [name, count] of samples.seen) expect(count, `live Jobs of ${name}`).toBeLessThanOrEqual(most(name));
-    expect(measured['kill -9, ms']).toBeLessThan(TAKEOVER_MS);
-    expect(measured['SIGTERM, ms']).toBeLessThan(HANDOVER_MS);
+    // Those that happened.
+    expect(measured['kill -9, ms'] ?? 0).toBeLessThan(TAKEOVER_MS);
+    expect(measured['SIGTERM, ms'] ?? 0).toBeLessThan(HANDOVER_MS);
     // The last line that Node prints when an uncaught error has ended a process.
     expect(replicas.lines().filter((line) => /^Node\.js v/.test(line))).toEqual([]);
   }, 400_000);

@@ -9,6 +9,7 @@ import { type KubeObject, NODES, PODS } from '../../src/kube/resource.ts';
 import { eventually } from '../kit/api/wire.ts';
 import { aPool, applyPool, condition, jobsOf } from '../kit/controller/controller.ts';
 import { kstatus, type Operator, startOperator } from '../kit/controller/operator.ts';
+import { some } from '../kit/exec/rounds.ts';
 import { until } from '../kit/kube/until.ts';
 
 interface Pod extends KubeObject {
@@ -119,7 +120,8 @@ const CAUSES: Readonly<Record<string, Cause>> = {
     cure: () => operator.create({ apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name: 'high' }, value: 1000 }),
   },
 };
-const NAMES = Object.keys(CAUSES);
+/** Each is held, looked at and cured. */
+const NAMES = some(Object.entries(CAUSES), 3).map(([name]) => name);
 const BUSY = { capacity: 4, targetWaitSeconds: 1 };
 const ORDERS = 8;
 
@@ -236,7 +238,7 @@ describe('a pool goes on by itself when there is', () => {
   });
 
   it.each(NAMES)('an end to %s', async (name) => {
-    const pool = await operator.poolIs(
+    await operator.poolIs(
       name,
       name,
       'has recovered',
@@ -248,12 +250,13 @@ describe('a pool goes on by itself when there is', () => {
           (await operator.isQuiet(name)) &&
           condition(now, 'Ready')?.status === 'True' &&
           condition(now, 'Degraded')?.status === 'False' &&
-          condition(now, 'CredentialsMissing')?.status === 'False'
+          condition(now, 'CredentialsMissing')?.status === 'False' &&
+          // Workers of the last orders may still be ending.
+          (await kstatus(now)) === 'Current'
         );
       },
       100_000,
     );
-    expect(await kstatus(pool)).toBe('Current');
     expect((await degraded()).get(name)).toBe(0);
     await operator.kubectl('wait', `tp/${name}`, '--namespace', name, '--for=condition=Ready', '--timeout=10s');
     await eventually(async () => (await operator.events(name, name)).includes('Recovered'), 'an Event');

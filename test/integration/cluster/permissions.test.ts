@@ -146,7 +146,7 @@ describe('a worker of one pool', () => {
   });
 
   it('has left the order where it was, for its own worker', async () => {
-    expect((await poolOf('pdf'))?.waiting).toBe(1);
+    await expect.poll(async () => (await poolOf('pdf'))?.waiting, { timeout: 20_000 }).toBe(1);
     await cluster.start('worker', { POOL: 'pdf', ...as('pdf') });
     await eventually(
       async () => {

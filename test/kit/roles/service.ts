@@ -29,7 +29,7 @@ async function settingsFile(folder: string, settings: Settings): Promise<string>
     JSON.stringify({
       ...settings,
       // A busy machine may take longer than a client would wait.
-      api: { syncWaitMs: 90_000, ...(api as object | undefined) },
+      api: { syncWaitMs: 90_000, mcp: { answerMs: 50_000 }, ...(api as object | undefined) },
       worker: { trials: false, ...(worker as object | undefined) },
       limits: limits === undefined ? { enabled: false } : { loopback: true, ...(limits as object) },
     }),
