@@ -72,7 +72,10 @@ export const NEXT = {
 
 /** Another process may publish: a waiting pull checks this often, ms. Publications of this process wake it immediately. */
 const POLL_MS = 250;
-/** The same where no other process may: only a step of the clock makes an order due earlier than was reckoned. */
+/**
+ * The same where no other process may, while the pool has orders: only a step of the clock makes one due earlier than was reckoned. While it
+ * has none, only a publication brings one.
+ */
 const POLL_ALONE_MS = 2_000;
 
 /** How long an order that only a newer worker can read is delayed, for one to take it, ms. */
@@ -121,6 +124,7 @@ export function openSqliteQueue(
       'UPDATE orders SET token = ?, visible_at = ?, deliveries = deliveries + 1 WHERE number = ? RETURNING body, deliveries, client',
     ),
     soonest: database.prepare('SELECT min(visible_at) AS at FROM orders WHERE pool = ? AND visible_at > ?'),
+    any: database.prepare('SELECT 1 FROM orders WHERE pool = ? LIMIT 1'),
     extend: database.prepare('UPDATE orders SET visible_at = ? WHERE number = ? AND token = ?'),
     release: database.prepare('UPDATE orders SET token = NULL, visible_at = ? WHERE number = ? AND token = ?'),
     done: database.prepare('DELETE FROM orders WHERE number = ? AND token = ?'),
@@ -239,11 +243,12 @@ export function openSqliteQueue(
     };
   }
 
-  /** How long a pull may sleep before it must check again, ms. */
+  /** How long a pull may sleep before it must check again, ms; `Infinity`: until it is woken. */
   function patience(pool: string): number {
     const soonest = sql.soonest.get(pool, clock())?.['at'];
     const mostMs = exclusive ? POLL_ALONE_MS : POLL_MS;
-    return typeof soonest === 'number' ? Math.max(1, Math.min(mostMs, soonest - clock())) : mostMs;
+    if (typeof soonest === 'number') return Math.max(1, Math.min(mostMs, soonest - clock()));
+    return exclusive && sql.any.get(pool) === undefined ? Number.POSITIVE_INFINITY : mostMs;
   }
 
   async function pullFrom(

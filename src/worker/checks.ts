@@ -1,6 +1,6 @@
 /** Checks whether this worker could do a conversion now: disk space, file descriptors, a writable disk, the launcher, and the engines. */
-import { constants } from 'node:fs';
-import { access, type FileHandle, open, rm, statfs } from 'node:fs/promises';
+import { closeSync, constants, openSync } from 'node:fs';
+import { access, open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Engine, StepLimits } from '../catalog/engine.ts';
 import { type Fault, faultOf } from '../contracts/messages/fault.ts';
@@ -12,6 +12,8 @@ import type { Toolbox } from '../exec/toolbox.ts';
 export interface Checks {
   /** Checks disk space, and which programs were missing at the start. Takes microseconds. */
   room(): Promise<Fault | undefined>;
+  /** Checks all that is seen without writing a file and starting a program: those cost a machine at rest. */
+  glance(): Promise<Fault | undefined>;
   /** Checks everything that an order needs. */
   everything(): Promise<Fault | undefined>;
   /** Whether one slot's own files fill the disk: then the disk is fine, and the conversion is too large for it. */
@@ -67,15 +69,16 @@ export function checksOf(deps: ChecksDeps): Checks {
     }
   };
 
-  const checkDescriptors = async (): Promise<Fault | undefined> => {
-    const opened: FileHandle[] = [];
+  const checkDescriptors = (): Fault | undefined => {
+    const opened: number[] = [];
     try {
-      while (opened.length < DESCRIPTORS) opened.push(await open('/dev/null'));
+      // At once: it waits for no disk, and threads would take longer for it.
+      while (opened.length < DESCRIPTORS) opened.push(openSync('/dev/null', 'r'));
       return undefined;
     } catch (error) {
       return faultOf('descriptors', `no more files can be opened (${codeIn(error)}): raise the limit on open files`);
     } finally {
-      for (const handle of opened) await handle.close();
+      for (const descriptor of opened) closeSync(descriptor);
     }
   };
 
@@ -122,11 +125,14 @@ export function checksOf(deps: ChecksDeps): Checks {
     }
   };
 
+  // The last check needs descriptors.
+  const glance = async () => (await room()) ?? checkDescriptors() ?? (await checkEngines());
+
   return {
     room,
+    glance,
     async everything() {
-      // The last two checks need descriptors.
-      return (await room()) ?? (await checkDescriptors()) ?? (await checkEngines()) ?? (await checkSlot());
+      return (await glance()) ?? (await checkSlot());
     },
     async isFilledByJobs() {
       const { bavail, bsize } = await statfs(workDir);

@@ -9,8 +9,13 @@ import { classifyError, isEngineBroken } from './failure.ts';
 export interface EngineHealth {
   /** Undefined while the worker is healthy. */
   readonly fault: Fault | undefined;
-  /** Resolves when the worker may take an order (usually at once), or when the signal is aborted. */
-  ready(signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the worker may take an order (usually at once), or when the signal is aborted.
+   * @returns aborted when the worker becomes unhealthy
+   */
+  ready(signal: AbortSignal): Promise<AbortSignal>;
+  /** For an order that was waited for: whether the worker may still take it, which has less room than it had, perhaps. */
+  isReady(): Promise<boolean>;
   /**
    * Finds out whether the worker caused a conversion's error.
    * @returns `own`: the worker is unhealthy. `doubtful`: it was unhealthy a moment ago, one of its engines does not work, or the file is too
@@ -26,8 +31,9 @@ export interface EngineHealth {
 
 /** Pause between two checks of an unhealthy worker, ms. */
 const UNHEALTHY_CHECK_MS = 2_000;
-/** Pause between two checks of a healthy worker, ms. */
+/** Pause between two checks of a healthy worker, ms, and how many of them are glances before one of everything. */
 const HEALTHY_CHECK_MS = 5_000;
+const GLANCES = 11;
 /** How long a measurement of free disk space stays valid, ms: every slot asks before each order. */
 const ROOM_VALID_MS = 250;
 /** Failures that a broken disk or a half-removed program may have caused. */
@@ -45,6 +51,7 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
   const callbacks: ((fault: Fault | undefined) => void)[] = [];
   let fault: Fault | undefined;
   let healthy = Promise.withResolvers<void>();
+  let ending = new AbortController();
   healthy.resolve();
   let measuredAt = Number.NEGATIVE_INFINITY;
   let closed = false;
@@ -56,16 +63,28 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
     if (before?.reason === next?.reason) return;
     if (next === undefined) {
       log.info({ reason: before?.reason }, 'the worker has recovered and takes orders again');
+      ending = new AbortController();
       healthy.resolve();
     } else {
       log.error({ reason: next.reason, fault: next.message }, 'the worker is unhealthy: it takes no orders until it has recovered');
       if (before === undefined) healthy = Promise.withResolvers();
+      ending.abort();
     }
     for (const callback of callbacks) callback(next);
   };
   const schedule = (): void => {
     clearTimeout(timer);
-    if (!closed) timer = setTimeout(() => void check(), fault === undefined ? HEALTHY_CHECK_MS : UNHEALTHY_CHECK_MS);
+    if (closed) return;
+    const next = fault !== undefined || glances >= GLANCES ? check : glance;
+    timer = setTimeout(() => void next(), fault === undefined ? HEALTHY_CHECK_MS : UNHEALTHY_CHECK_MS);
+  };
+  let glances = 0;
+  const glance = async (): Promise<void> => {
+    glances++;
+    // What it finds is found again by the check that follows, or is gone.
+    const found = await checks.glance().catch(() => undefined);
+    if (found === undefined) schedule();
+    else await check();
   };
   let checking: Promise<Fault | undefined> | undefined;
   /** One check at a time: slots that fail together share it. */
@@ -76,6 +95,7 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
     return checking;
   };
   const checkEverything = async (): Promise<Fault | undefined> => {
+    glances = 0;
     const found = await checks
       .everything()
       .catch((error: unknown) => faultOf('disk_broken', `the worker could not check itself: ${String(error)}`));
@@ -117,6 +137,12 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
         const unsubscribe = onAbort(signal, () => aborted.resolve());
         await Promise.race([healthy.promise, aborted.promise]).finally(unsubscribe);
       }
+      return ending.signal;
+    },
+
+    async isReady() {
+      if (fault === undefined) await checkRoom();
+      return fault === undefined;
     },
 
     check: checkAgain,

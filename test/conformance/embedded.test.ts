@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSqliteJobs } from '../../src/jobs/sqlite/jobs.ts';
 import { Unreadable } from '../../src/jobs/text.ts';
@@ -303,6 +304,26 @@ describe('one SQLite file', () => {
     expect(pulled.toSorted()).toEqual([1, 2, 3, 4, 5].map(jobId));
     expect(pulled.indexOf(jobId(1))).toBeLessThan(pulled.indexOf(jobId(2)));
     await Promise.all([queue.close(), again.close()]);
+  });
+
+  it('lets a pull of an empty pool sleep until something is published, where no other process publishes', async () => {
+    let looks = 0;
+    const clock = () => {
+      looks++;
+      return Date.now();
+    };
+    const queue = openSqliteQueue(join(folder, 'filemill.db'), clock, { capacity: 10, exclusive: true });
+    const pulled = queue.pull('image', ['bulk'], 600_000);
+    const atFirst = looks;
+    await pause(2_500);
+    expect(looks).toBe(atFirst);
+    await queue.publish({ version: 1, jobId: jobId(1), pool: 'image', lane: 'bulk' });
+    const delivery = await pulled;
+    expect(delivery?.order.jobId).toBe(jobId(1));
+    // What was released with a delay comes when that has passed.
+    await delivery?.release(300);
+    expect((await queue.pull('image', ['bulk'], 600_000))?.order.jobId).toBe(jobId(1));
+    await queue.close();
   });
 
   it('wakes a pull that waits in the same process at once, without a timer', async () => {

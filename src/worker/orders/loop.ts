@@ -15,7 +15,7 @@ export interface WorkerDeps extends OrderDeps {
   readonly reserve?: () => OrderReservation | undefined;
   /** Shared by all workers of the pool in this process; unset: there is no express slot. */
   readonly slots?: PoolSlots;
-  readonly health?: Pick<EngineHealth, 'ready' | 'fault' | 'classifyError' | 'close'>;
+  readonly health?: Pick<EngineHealth, 'ready' | 'isReady' | 'fault' | 'classifyError' | 'close'>;
 }
 
 /** One of the orders that a worker may take. Disposed of when the order has been dealt with, or where none was pulled. */
@@ -29,8 +29,10 @@ export interface WorkerLoop {
   drain(graceMs: number): Promise<void>;
 }
 
-/** A longer pull would make a drain wait, ms. Jitter is added, so that many workers do not pull at once. */
-const PULL_MS = 1_000;
+/** How long an idle slot waits for an order before it asks again, ms: each asking costs a machine at rest. */
+const PULL_MS = 60_000;
+/** The same for an express slot, which is to ask only while all others are busy. Jitter is added, so that many workers do not pull at once. */
+const EXPRESS_PULL_MS = 1_000;
 const BULK_FIRST_EVERY = 4;
 /** How long a worker that could not pull or finish an order waits before it pulls again, ms. */
 const FAULT_MS = 200;
@@ -76,7 +78,7 @@ interface Turn {
 /** Waits for the worker's turn, pulls an order, and takes it to its end. @returns whether the worker may take more */
 async function takeOrder(deps: WorkerDeps, { turn, slot, stopping, dropped }: Turn): Promise<boolean> {
   const { express = false, health, heldDeliveries, reserve = unbounded } = deps;
-  await health?.ready(stopping);
+  const healthy = await health?.ready(stopping);
   if (express) await deps.slots?.untilFull(stopping);
   const myTurn = await slot?.next(stopping);
   if (stopping.aborted) return false;
@@ -85,7 +87,7 @@ async function takeOrder(deps: WorkerDeps, { turn, slot, stopping, dropped }: Tu
   using beforePull = express ? unbounded() : reserve();
   // The orders that may still be taken are reserved by other workers.
   if (beforePull === undefined) return false;
-  const delivery = await pull(deps, turn, myTurn ?? stopping);
+  const delivery = await pull(deps, turn, either(myTurn ?? stopping, healthy));
   if (delivery === undefined) return true;
   const adopt = heldDeliveries.get(delivery.order.jobId);
   if (adopt !== undefined) {
@@ -93,7 +95,7 @@ async function takeOrder(deps: WorkerDeps, { turn, slot, stopping, dropped }: Tu
     return true;
   }
   // This worker became unhealthy while it waited: another may take the order at once.
-  if (health?.fault !== undefined) {
+  if (health !== undefined && !(await health.isReady())) {
     await delivery.release(0);
     return true;
   }
@@ -110,13 +112,14 @@ async function takeOrder(deps: WorkerDeps, { turn, slot, stopping, dropped }: Tu
   return true;
 }
 
+const either = (one: AbortSignal, other: AbortSignal | undefined): AbortSignal =>
+  other === undefined ? one : AbortSignal.any([one, other]);
 const unbounded = (): OrderReservation => ({ take: () => {}, [Symbol.dispose]: () => {} });
 
 function pull({ queue, pool, express = false }: WorkerDeps, turn: number, signal: AbortSignal): Promise<Delivery | undefined> {
-  const waitMs = PULL_MS * (1 + Math.random());
-  if (express) return queue.pullExpress(pool, waitMs, signal);
+  if (express) return queue.pullExpress(pool, EXPRESS_PULL_MS * (1 + Math.random()), signal);
   const lanes: Lane[] = turn % BULK_FIRST_EVERY === 0 ? ['bulk', 'interactive'] : ['interactive', 'bulk'];
-  return queue.pull(pool, lanes, waitMs, signal);
+  return queue.pull(pool, lanes, PULL_MS * (1 + Math.random()), signal);
 }
 
 async function processDelivery(deps: WorkerDeps, delivery: Delivery, dropped: AbortSignal): Promise<void> {

@@ -34,7 +34,12 @@ describe('the fault of a worker', () => {
 describe('an order', () => {
   const full = faultOf('disk_full', 'no room');
   const healthWith = (found: Fault | undefined, isFilledByJobs = false, others = true) => {
-    const checks: Checks = { room: async () => found, everything: async () => found, isFilledByJobs: async () => isFilledByJobs };
+    const checks: Checks = {
+      room: async () => found,
+      glance: async () => found,
+      everything: async () => found,
+      isFilledByJobs: async () => isFilledByJobs,
+    };
     const health = watchHealth(checks, { others }, createLog('silent'));
     return {
       blame: (error: unknown) => health.classifyError(error).finally(() => health.close()),
@@ -67,7 +72,7 @@ describe('a file that fails', () => {
       await end.promise;
       return found;
     };
-    const checks: Checks = { room: async () => undefined, everything, isFilledByJobs: async () => false };
+    const checks: Checks = { room: async () => undefined, glance: async () => undefined, everything, isFilledByJobs: async () => false };
     const health = watchHealth(checks, { others: true }, createLog('silent'));
     const blame = () => health.classifyError(conversionFailed('corrupt_input'));
     const endCheck = async (number: number) => {
@@ -100,6 +105,45 @@ describe('a file that fails', () => {
     await worker.endCheck(2);
     expect(await Promise.all(others)).toEqual(['own', 'own', 'own']);
     expect(worker.state.begun.length).toBe(2);
+  });
+});
+
+describe('a worker that waits for an order', () => {
+  const full = faultOf('disk_full', 'no room');
+  function scene() {
+    const state = { found: undefined as Fault | undefined };
+    const look = async () => state.found;
+    const health = watchHealth(
+      { room: look, glance: look, everything: look, isFilledByJobs: async () => false },
+      { others: true },
+      createLog('silent'),
+    );
+    return { state, health, [Symbol.dispose]: () => health.close() };
+  }
+
+  it('waits no longer once something is found wrong', async () => {
+    using worker = scene();
+    const signal = await worker.health.ready(new AbortController().signal);
+    expect(signal.aborted).toBe(false);
+    worker.state.found = full;
+    await worker.health.check();
+    expect(signal.aborted).toBe(true);
+    worker.state.found = undefined;
+    await worker.health.check();
+    expect((await worker.health.ready(new AbortController().signal)).aborted).toBe(false);
+  });
+
+  it('takes none that comes when the disk is full, though no check has said so', async () => {
+    using worker = scene();
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      await worker.health.ready(new AbortController().signal);
+      worker.state.found = full;
+      vi.advanceTimersByTime(1_000);
+      expect(await worker.health.isReady()).toBe(false);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 
