@@ -34,7 +34,7 @@ export interface TrialsDeps {
 const PACE = {
   /** Before the first trial: a cold worker's first order has the machine for itself, and counts as a trial. */
   first: 1_000,
-  /** Between two looks for an idle slot, or for an engine that is to be tried again. */
+  /** Between two looks for an idle slot, while a trial is due. */
   look: 200,
   /** How long trials wait for a time without any order. Then an idle slot is enough: its own orders still come first. */
   quiet: 10_000,
@@ -49,10 +49,13 @@ export function startTrials({ engines, seats, states, atStart, pace }: TrialsDep
   const closing = Promise.withResolvers<void>();
   const tried = Promise.withResolvers<void>();
   let closed = false;
-  const pause = async (ms: number): Promise<void> => {
+  /** An engine was withdrawn or restored. */
+  let change = Promise.withResolvers<void>();
+  /** @param ms `Infinity`: until a change */
+  const pause = async (ms: number, { untilChange = false } = {}): Promise<void> => {
     const over = Promise.withResolvers<void>();
-    const timer = setTimeout(over.resolve, ms).unref();
-    await Promise.race([over.promise, closing.promise]);
+    const timer = Number.isFinite(ms) ? setTimeout(over.resolve, ms).unref() : undefined;
+    await Promise.race([over.promise, closing.promise, ...(untilChange ? [change.promise] : [])]);
     clearTimeout(timer);
   };
 
@@ -87,6 +90,7 @@ export function startTrials({ engines, seats, states, atStart, pace }: TrialsDep
     const isWithdrawn = states.withdrawn.has(changed.id);
     for (const engine of engines)
       if (states.withdrawn.has(engine.id) !== isWithdrawn && shareProgram(engine, changed)) suspects.add(engine);
+    change.resolve();
   });
   const trySuspects = async (): Promise<void> => {
     for (const engine of suspects) {
@@ -97,16 +101,21 @@ export function startTrials({ engines, seats, states, atStart, pace }: TrialsDep
 
   /** By engine id: when it is tried again, and the pause before that. */
   const retries = new Map<string, { readonly at: number; readonly afterMs: number }>();
-  const retryDue = async (): Promise<void> => {
+  /** @returns when the next is due, ms from now; `Infinity`: no engine is withdrawn */
+  const retryDue = async (): Promise<number> => {
     for (const id of retries.keys()) if (!states.withdrawn.has(id)) retries.delete(id);
+    let dueAt = Number.POSITIVE_INFINITY;
     for (const engine of engines) {
       if (closed || !states.withdrawn.has(engine.id)) continue;
-      const next = retries.get(engine.id) ?? { at: performance.now() + again, afterMs: again };
+      let next = retries.get(engine.id) ?? { at: performance.now() + again, afterMs: again };
+      if (performance.now() >= next.at && (await tryNow(engine, { needsQuiet: false })) !== undefined) {
+        const afterMs = Math.min(longest, next.afterMs * 2);
+        next = { at: performance.now() + afterMs, afterMs };
+      }
       retries.set(engine.id, next);
-      if (performance.now() < next.at || (await tryNow(engine, { needsQuiet: false })) === undefined) continue;
-      const afterMs = Math.min(longest, next.afterMs * 2);
-      retries.set(engine.id, { at: performance.now() + afterMs, afterMs });
+      dueAt = Math.min(dueAt, next.at);
     }
+    return dueAt - performance.now();
   };
 
   const seated = engines.filter(({ toolchains }) => seats.some(({ toolchain }) => toolchains.includes(toolchain)));
@@ -119,9 +128,10 @@ export function startTrials({ engines, seats, states, atStart, pace }: TrialsDep
     for (const { time, cool } of warmed) await time.forTrial(cool);
     tried.resolve();
     while (!closed) {
+      change = Promise.withResolvers();
       await trySuspects();
-      await retryDue();
-      await pause(look);
+      const dueMs = await retryDue();
+      await pause(suspects.size > 0 ? look : Math.max(look, dueMs), { untilChange: true });
     }
   })();
 
