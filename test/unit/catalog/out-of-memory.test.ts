@@ -110,5 +110,16 @@ describe('an encoder', () => {
     },
   );
 
+  it.each([
+    [4_032, 3_024, false],
+    [8_160, 6_120, true],
+  ])('of %i × %i px towards HEIC is encoded in the time of a job: with the faster preset, %s', (width, height, fast) => {
+    const frame = { width, height, alpha: false, upright: true, onItsSide: false, profile: false, shallow: true };
+    const task = { source: 'jpg', target: 'heic', options: {}, input: '/in', output: '/out', scratch: '/scratch', passwordFile: undefined };
+    const { steps } = engines.find(({ id }) => id === 'heif')?.plan({ ...task, facts: { frames: [frame] } }) ?? { steps: [] };
+    const encoding = steps.at(-1);
+    expect(encoding !== undefined && 'args' in encoding && encoding.args.includes('preset=fast')).toBe(fast);
+  });
+
   it('without such a need is not asked', () => expect(planned('webp', 12_000, 8333, 1)).toMatchObject({ warnings: [] }));
 });
