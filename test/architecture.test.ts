@@ -94,7 +94,7 @@ const WIDE: Readonly<Record<string, RegExp>> = {
   '@nats-io/jetstream': /^nats\//,
   'prom-client': /^telemetry\//,
   // A confined program can import nothing of the service.
-  parse5: /^exec\/programs\/documents\/mail\//,
+  parse5: /^exec\/programs\/documents\/(?:html|mail)/,
   'apache-arrow': /^exec\/programs\/data\/columns/,
   'ical.js': /^exec\/programs\/data\/pim\//,
   yaml: /^(config\.ts$|exec\/models\/manifest\.ts$|exec\/programs\/)/,

@@ -56,6 +56,39 @@ describe('tables of a web page', () => {
     expect(job.warnings.map(({ code }) => code)).not.toContain('tables_left_out');
   });
 
+  const OPEN = `<!doctype html><title>Open</title><p>First<ul><li>one<li>two</ul>
+<table><caption>Stones<thead><tr><th>Name<th>Count<tbody><tr><td>marble<td>12<tr><td>slate<td><form>7<input name=a></form></table>
+<table><col><tr><td rowspan=2>grey<td>Ely<tr><td>York<td>left over</table><p>Last`;
+
+  it('leave out end tags as HTML allows, and are the same tables as with them', async () => {
+    const page = await written('open.html', OPEN);
+    expect(await readFile((await ground.to(page, 'csv', { worksheet: 'Stones' })).path, 'utf8')).toBe('Name,Count\nmarble,12\nslate,7\n');
+    expect(await readFile((await ground.to(page, 'csv', { worksheet: '2' })).path, 'utf8')).toBe('grey,Ely,\n,York,left over\n');
+    const markdown = await readFile((await ground.to(page, 'md')).path, 'utf8');
+    expect(markdown.replace(/ +/g, ' ').split('\n')).toEqual(
+      expect.arrayContaining(['| Name | Count |', '| marble | 12 |', '| slate | 7 |', 'Last']),
+    );
+    const blocks = JSON.parse(await readFile((await ground.to(page, 'json')).path, 'utf8')).blocks as { type: string; rows?: unknown[] }[];
+    expect(blocks.map(({ type, rows }) => [type, rows?.length])).toEqual([
+      ...[
+        ['paragraph', undefined],
+        ['list', undefined],
+      ],
+      ...[
+        ['table', 3],
+        ['table', 2],
+        ['paragraph', undefined],
+      ],
+    ]);
+  });
+
+  it('are kept where one with data is around another', async () => {
+    const page = '<table><tr><td>Name<td>Parts<tr><td>clock<td>two: <table><tr><td>hand<td>9</table></table>';
+    const { path, job } = await ground.to(await written('nested.html', page), 'csv');
+    expect((await readFile(path, 'utf8')).replace(/\s+/g, ' ')).toBe('Name,Parts clock,"two: hand 9" ');
+    expect(job.warnings.find(({ code }) => code === 'tables_left_out')?.message).toMatch(/has 2 tables/);
+  });
+
   it('become a sheet, with numbers where all of a column are', async () => {
     const page = '<table><tr><td>Name</td><td>Share</td></tr><tr><td>a</td><td>12.5</td></tr><tr><td>b</td><td>7</td></tr></table>';
     const between = (await ground.to(await written('a.html', page), 'xlsx')).path;

@@ -194,6 +194,24 @@ proveLinear({
     file: (count) => '<table><tr><td>'.repeat(count),
     count: 100_000,
   },
+  'HTML: tables in each other whose end tags are added': {
+    program: 'documents/html.ts',
+    args: only,
+    file: (count) => '<table><tr><td>'.repeat(count),
+    count: 20_000,
+  },
+  'HTML: words in fonts that earlier paragraphs left open': {
+    program: 'documents/html.ts',
+    args: only,
+    file: (count) => times(count, (at) => `<font size=${at}><p>x`),
+    count: 20_000,
+  },
+  'HTML: rows whose end tags are added': {
+    program: 'documents/html.ts',
+    args: only,
+    file: (count) => `<table>${'<tr><td rowspan=9>a<td>b'.repeat(count)}`,
+    count: 10_000,
+  },
   'HTML: comments that do not end': {
     program: 'documents/count.ts',
     args: (input) => [input, 'html'],

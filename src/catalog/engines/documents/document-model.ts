@@ -3,13 +3,13 @@ import { type Engine, everyPair, type Task } from '../../engine.ts';
 import { MD } from '../../known-good.ts';
 import { COUNT } from '../../planning/documents/document.ts';
 import { documentStep, MODEL, MODEL_LOSES, MODEL_OPTIONS } from '../../planning/documents/model.ts';
-import { UTF8 } from '../../planning/documents/text.ts';
+import { CLOSED, UTF8 } from '../../planning/documents/text.ts';
 import { ownStep } from '../../planning/told.ts';
 import { CLEAN, explainPandoc, FORMULAS, HEAP, inspectForPandoc, LOCKABLE_TEXTS, PANDOC_READS } from './pandoc.ts';
 
 const SOURCES = ['md', 'html', 'docx', 'odt', 'epub', 'rst', 'tex', 'org', 'fb2', 'dbk', 'jats', 'wiki'];
 /** A program of ours makes them ready for Pandoc: its options. */
-const READY: Readonly<Record<string, readonly string[]>> = { docx: [], odt: ['--read'], epub: [] };
+const READY: Readonly<Record<string, readonly string[]>> = { docx: [], odt: ['--read'], epub: [], html: [] };
 const TEXTS: ReadonlySet<string> = new Set(SOURCES.filter((id) => ![...LOCKABLE_TEXTS, 'epub'].includes(id)));
 /** Not for chains: what the first one of several hops lost would be no block. */
 const RANK = 45;
@@ -26,6 +26,7 @@ export const engine: Engine = {
     epub: { at: ['program:documents/epub.ts'] },
     docx: { at: ['program:documents/docx.ts'] },
     odt: { at: ['program:documents/odt.ts'] },
+    html: CLOSED,
     count: COUNT,
     utf8: UTF8,
   },
@@ -36,7 +37,7 @@ export const engine: Engine = {
   inspect: inspectForPandoc,
   plan(task) {
     const { source, input, scratch } = task;
-    const options = READY[source];
+    const options = source === 'html' && task.facts['unreadTables'] !== true ? undefined : READY[source];
     const ready = options !== undefined ? `${scratch}/ready.${source}` : input;
     const tree = `${scratch}/tree.json`;
     return {

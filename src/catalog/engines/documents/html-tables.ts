@@ -2,7 +2,8 @@
 import type { Engine } from '../../engine.ts';
 import { HTML_TABLE } from '../../known-good.ts';
 import { COUNT } from '../../planning/documents/document.ts';
-import { UTF8 } from '../../planning/documents/text.ts';
+import { CLOSED, UTF8 } from '../../planning/documents/text.ts';
+import { ownStep } from '../../planning/told.ts';
 import { explainOffice, OFFICE_LIMITS } from './libreoffice/ask.ts';
 import { TABLE_BINARIES, tableConversions, tableOptions, tableSteps } from './libreoffice/tables.ts';
 import { explainPandoc, HEAP, inspectForPandoc } from './pandoc.ts';
@@ -15,6 +16,7 @@ export const engine: Engine = {
   binaries: {
     pandoc: { at: ['/usr/bin/pandoc'], version: { args: ['--version'], pattern: /^pandoc (\d+\.\d+)/m } },
     count: COUNT,
+    html: CLOSED,
     utf8: UTF8,
     ...TABLE_BINARIES,
   },
@@ -25,9 +27,12 @@ export const engine: Engine = {
   inspect: inspectForPandoc,
   plan(task) {
     const tree = `${task.scratch}/tree.json`;
+    const isRead = task.facts['unreadTables'] !== true;
+    const page = isRead ? task.input : `${task.scratch}/ready.html`;
     return {
       steps: [
-        { run: 'pandoc', args: ['--quiet', '--sandbox', '--from=html', '--to=json', `--output=${tree}`, ...HEAP, task.input] },
+        ...(isRead ? [] : [ownStep('html', [task.input, page])]),
+        { run: 'pandoc', args: ['--quiet', '--sandbox', '--from=html', '--to=json', `--output=${tree}`, ...HEAP, page] },
         ...tableSteps(tree, task),
       ],
     };

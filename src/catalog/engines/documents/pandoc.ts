@@ -13,7 +13,7 @@ import {
 } from '../../engine.ts';
 import { MD } from '../../known-good.ts';
 import { COUNT, countDocument } from '../../planning/documents/document.ts';
-import { TITLE, titleStep, UTF8 } from '../../planning/documents/text.ts';
+import { CLOSED, TITLE, titleStep, UTF8 } from '../../planning/documents/text.ts';
 import { ownStep, reasonOfText } from '../../planning/told.ts';
 
 /** Pandoc's names for our format ids (pandoc --list-input-formats, 2.17). */
@@ -147,6 +147,7 @@ export const engine: Engine = {
     epub: { at: ['program:documents/epub.ts'] },
     docx: { at: ['program:documents/docx.ts'] },
     odt: { at: ['program:documents/odt.ts'] },
+    html: CLOSED,
     count: COUNT,
     rsvg: { at: ['/usr/bin/rsvg-convert'] },
     title: TITLE,
@@ -170,7 +171,8 @@ export const engine: Engine = {
   readsUtf8: TEXTS,
   inspect: inspectForPandoc,
   plan: (task) => {
-    const { steps, ...more } = READY[task.source]?.(task) ?? planOf(task);
+    const ready = task.source === 'html' && task.facts['unreadTables'] !== true ? undefined : READY[task.source];
+    const { steps, ...more } = ready?.(task) ?? planOf(task);
     const open = LOCKABLE_TEXTS.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : [];
     return { ...more, steps: [...open, ...steps] };
   },
@@ -197,6 +199,7 @@ const READY: Readonly<Record<string, (task: Task) => Plan>> = {
   epub: madeReady('epub'),
   docx: madeReady('docx'),
   odt: madeReady('odt', '--read'),
+  html: madeReady('html'),
 };
 
 /** A crafted table can make the Haskell heap grow without bound; the launcher's limit would only kill it later. */

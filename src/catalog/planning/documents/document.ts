@@ -18,16 +18,16 @@ const LIMITS: Readonly<Record<Counted, string>> = {
 const DOCUMENTS: ReadonlySet<string> = new Set(['docx', 'odt', 'fodt', 'rtf', 'html', 'pptx', 'odp', 'fodp', 'fodg']);
 
 /**
- * Needs the binary `count`.
+ * Needs the binary `count`. The fact `unreadTables` is of a page whose tables Pandoc does not read as they stand.
  * @param most of each that the engine takes; what is unset has no bound
  */
 export const countDocument = (most: Partial<Readonly<Record<Counted, number>>>): Inspection => ({
   sources: DOCUMENTS,
   step: (input, { source }) => ({ run: 'count', args: [input, source] }),
   read: (stdout) => {
-    const counts = JSON.parse(stdout) as Readonly<Record<Counted, number>>;
+    const { unreadTables, ...counts } = JSON.parse(stdout) as Readonly<Record<Counted, number>> & { readonly unreadTables?: boolean };
     for (const [counted, max] of Object.entries(most) as [Counted, number][])
       if (counts[counted] > max) throw inputLimit(LIMITS[counted], max, counts[counted]);
-    return {};
+    return unreadTables === true ? { unreadTables } : {};
   },
 });

@@ -20,3 +20,6 @@ export const TITLE: Binary = { at: ['program:documents/title.ts'] };
 /** Needs the binary `title`. @param page where it lies @param output folder @param source what the page was made of */
 export const titleStep = (page: string, output: string, source: string): ProcessStep =>
   ownStep('title', [page, `${output}/document.html`, source]);
+
+/** Writes a page so that Pandoc reads its tables. */
+export const CLOSED: Binary = { at: ['program:documents/html.ts'] };

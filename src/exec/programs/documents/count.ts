@@ -4,12 +4,13 @@
  *   count.ts INPUT FORMAT
  *
  * Prints one line of JSON, `{"depth", "cells", "chunks", "bookmarks", "paragraphs"}`: how deep tables are nested, cells of all tables, documents inserted into
- * the document (`altChunk`, each use counts), bookmarks, and paragraphs with headings. It reads tags and resolves nothing, 256 MiB of unpacked text at most; what it cannot
+ * the document (`altChunk`, each use counts), bookmarks, and paragraphs with headings; and of a page in HTML `"unreadTables"`, whether Pandoc would not read some table of it. It reads tags and resolves nothing, 256 MiB of unpacked text at most; what it cannot
  * read is left to the converter, which says what is wrong with it.
  */
 import { createReadStream, readFileSync } from 'node:fs';
 import { markupCounter, NOTHING, rtfCounter, type TagCounts, type TextCounter } from './count/counters.ts';
 import { partsOf } from './count/package.ts';
+import { TableTags } from './count/tables.ts';
 
 const MOST_TEXT = 256 << 20;
 /** A document inserted into another may have one inserted itself. */
@@ -71,10 +72,11 @@ const sum = (a: TagCounts, b: TagCounts): TagCounts => ({
 
 async function main([input = '', format = '']: readonly string[]): Promise<void> {
   const isPackage = ['docx', 'odt', 'pptx', 'odp'].includes(format);
+  const tables = format === 'html' ? new TableTags() : undefined;
   const counts = isPackage
     ? await countPackage(readFileSync(input), 0)
-    : await countText(createReadStream(input, { highWaterMark: 1 << 18 }), format === 'rtf' ? rtfCounter() : markupCounter());
-  process.stdout.write(`${JSON.stringify(counts)}\n`);
+    : await countText(createReadStream(input, { highWaterMark: 1 << 18 }), format === 'rtf' ? rtfCounter() : markupCounter(tables));
+  process.stdout.write(`${JSON.stringify({ ...counts, ...(tables !== undefined && { unreadTables: tables.areUnread }) })}\n`);
 }
 
 await main(process.argv.slice(2));

@@ -10,6 +10,7 @@ import {
   type TagCounts,
   type TextCounter,
 } from '../../../../src/exec/programs/documents/count/counters.ts';
+import { TableTags } from '../../../../src/exec/programs/documents/count/tables.ts';
 import { drawnBy } from '../../../../src/exec/programs/pdf/measure/forms.ts';
 
 const countsOf = (counter: TextCounter, text: string, piece = text.length): TagCounts => {
@@ -50,6 +51,49 @@ describe('tags', () => {
       countsOf(markupCounter(), text.repeat(Math.ceil(2_000_000 / text.length)), 1 << 18);
       countsOf(markupCounter(), `<a ${'x'.repeat(2_000_000)}`, 1 << 18);
       expect(performance.now() - began).toBeLessThan(2_000);
+    }
+  });
+});
+
+describe('tables that Pandoc does not read as they stand', () => {
+  it.each([
+    ['whose cells leave out their end tags', '<table><tr><td>a<td>b</table>', true],
+    ['whose rows do', '<table><tr><td>a</td><tr><td>b</td></tr></table>', true],
+    ['that do not end', '<TABLE><tr><td>a</td></tr>', true],
+    ['without rows', '<table><td>a</td></table>', true],
+    ['with a stray end tag', '<table><tr><td>a</td></td></tr></table>', true],
+    ['with a form around the rows', '<table><form><tr><td>a</td></tr></form></table>', true],
+    ['with words between the rows', '<table>a<tr><td>b</td></tr></table>', true],
+    ['whose head is behind its rows', '<table><tr><td>a</td></tr><thead><tr><td>b</td></tr></thead></table>', true],
+    ['with a second head', '<table><thead><tr><td>a</td></tr></thead><thead><tr><td>b</td></tr></thead></table>', true],
+    ['with rows behind their foot', '<table><tr><td>a</td></tr><tfoot><tr><td>b</td></tr></tfoot><tr><td>c</td></tr></table>', true],
+    ['with a cell over no column', '<table><tr><td colspan="0">a</td></tr></table>', true],
+    ['with more cells than declared columns', '<table><col><tr><td>a</td><td>b</td></tr></table>', true],
+    [
+      'with cells beside a row that the first one reaches into',
+      '<table><tr><td rowspan=2>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>',
+      true,
+    ],
+    ['that end all', '<table><caption>x</caption><colgroup><col></colgroup><tr><td>a</td></tr></table> <table></table></td>', false],
+    [
+      'whose sections leave out their end tags',
+      '<table><thead><tr><th>a</th></tr><tbody><tr><td>b</td></tr><tfoot><tr><td>c</td></tr></table>',
+      false,
+    ],
+    ['with a foot before the rows', '<table><tfoot><tr><td>a</td></tr></tfoot><tr><td>b</td></tr></table>', false],
+    ['with remarks between the rows', '<table><!-- a --><tr><td>b</td></tr> <tr><td/></tr></table>', false],
+    ['one in another', '<table><tr><td><p>a<ul><li>b<table><tr><th>c</th></tr></table></ul></td></tr></table>', false],
+    [
+      'with cells over several rows',
+      '<table><tr><td rowspan="2">a</td><td>b</td></tr><tr><td>c</td></tr><tr><td>d</td><td>e</td></tr></table>',
+      false,
+    ],
+    ['whose head reaches no further', '<table><thead><tr><th rowspan=2>a</th></tr></thead><tr><td>b</td></tr></table>', false],
+  ])('%s', (_, text, expected) => {
+    for (const piece of [text.length, 7, 1]) {
+      const tables = new TableTags();
+      countsOf(markupCounter(tables), text, piece);
+      expect(tables.areUnread).toBe(expected);
     }
   });
 });

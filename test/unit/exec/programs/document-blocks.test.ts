@@ -1,7 +1,7 @@
 /** Blocks of Pandoc's trees and of printed lines: links wherever they stand, several authors, rows of numbers at the edge of a page. */
 import { describe, expect, it } from 'vitest';
 import { tablesIn } from '../../../../src/exec/programs/documents/model/grid.ts';
-import { markupBlocks, metaText } from '../../../../src/exec/programs/documents/model/markup.ts';
+import { markupBlocks, metaText, tableBlocks } from '../../../../src/exec/programs/documents/model/markup.ts';
 import type { Block } from '../../../../src/exec/programs/documents/model/model.ts';
 import { printedBlocks } from '../../../../src/exec/programs/documents/model/printed.ts';
 import type { Json } from '../../../../src/exec/programs/documents/pandoc-tree/tree.ts';
@@ -38,6 +38,39 @@ describe('a tree', () => {
     };
     expect(markupBlocks({ meta: {}, blocks: [nested(300)] })).toMatchObject([{ text: 'deep' }]);
     expect(() => markupBlocks({ meta: {}, blocks: [nested(20_000)] })).toThrow(expect.objectContaining({ reason: 'input_limit' }));
+  });
+});
+
+describe('a table around another', () => {
+  const cellOf = (...blocks: readonly Json[]): Json => [NONE, { t: 'AlignDefault' }, 1, 1, [...blocks]];
+  const tableOf = (rows: readonly Json[][]): Json => ({
+    t: 'Table',
+    c: [NONE, [null, []], [], [NONE, []], [[NONE, 0, [], rows.map((cells) => [NONE, cells])]], [NONE, []]],
+  });
+  const inner = tableOf([[cellOf(para(str('inner')))]]);
+
+  it.each([
+    [
+      'is one where it has data itself, before the one inside',
+      [
+        [cellOf(para(str('a'))), cellOf(para(str('b')))],
+        [cellOf(para(str('c'))), cellOf(para(str('d')), inner)],
+      ],
+      ['a b|c d inner', 'inner'],
+    ],
+    [
+      'is none where it lays out the page',
+      [
+        [cellOf(para(str('head'))), cellOf()],
+        [cellOf(para(str('menu'))), cellOf(inner)],
+      ],
+      ['inner'],
+    ],
+  ] as const)('%s', (_, rows, expected) => {
+    const found = tableBlocks({ meta: {}, blocks: [tableOf(rows as unknown as Json[][])] });
+    expect(
+      tablesIn(found).map((table) => table.rows.map((row) => row.map(({ text }) => text.replace(/\s+/g, ' ')).join(' ')).join('|')),
+    ).toEqual(expected);
   });
 });
 

@@ -1,5 +1,7 @@
 /** Counts in markup by the names of its tags, whatever their prefix: WordprocessingML, DrawingML, OpenDocument, HTML. And in RTF by its words. */
 
+import type { TableTags } from './tables.ts';
+
 export interface TagCounts {
   /** Most tables within one another. */
   readonly depth: number;
@@ -35,7 +37,8 @@ const PARTS: Readonly<Record<string, Part>> = {
 const TAG = /<(\/?)(?:[A-Za-z_][\w.-]{0,63}:)?([A-Za-z][\w.-]{0,63})(?![\w.-])([^<>]*)>/g;
 const REPEATED = /-repeated\s{0,9}=\s{0,9}["'](\d{1,18})/;
 
-export function markupCounter(): TextCounter {
+/** @param tables is told of each tag, in lower case, and of what stands between */
+export function markupCounter(tables?: TableTags): TextCounter {
   let rest = '';
   let depth = 0;
   let [deepest, cells, chunks, bookmarks, paragraphs] = [0, 0, 0, 0, 0];
@@ -66,13 +69,19 @@ export function markupCounter(): TextCounter {
   return {
     add(text) {
       const all = rest + text;
-      for (const [, closing, name = '', attributes = ''] of all.matchAll(TAG)) {
-        const part = PARTS[name.toLowerCase()];
+      let end = 0;
+      for (const { 0: whole, 1: closing, 2: found = '', 3: attributes = '', index } of all.matchAll(TAG)) {
+        const name = found.toLowerCase();
+        const part = PARTS[name];
         if (part !== undefined) (closing === '/' ? close : open)(part, attributes);
+        tables?.text(all.slice(end, index));
+        tables?.tag(name, closing === '/', attributes);
+        end = index + whole.length;
       }
       const last = all.lastIndexOf('<');
       // One that is closed was counted.
       const isWhole = last < 0 || all.indexOf('>', last) >= 0;
+      tables?.text(all.slice(end, isWhole ? all.length : last));
       rest = isWhole ? '' : all.slice(last, last + LONGEST_TAG);
     },
     counts: () => ({ depth: deepest, cells, chunks, bookmarks, paragraphs }),

@@ -2,6 +2,7 @@
 import { beyond } from '../../data/values/value.ts';
 import { contentOf, itemAt, type Json, type Tree, typeOf } from '../pandoc-tree/tree.ts';
 import type { Block, BlockLink, Cell, ListItem } from './model.ts';
+import { tableNodes } from './tree-tables.ts';
 
 /** What is nested deeper is text of what stands around it. */
 const DEEPEST_LIST = 16;
@@ -20,16 +21,10 @@ export function markupBlocks({ blocks }: Tree): readonly Block[] {
 
 const LEVELS_OF_PART = 4;
 
-/** The tables alone, wherever they stand; of one within another only the inner one, since pages are laid out by the outer. @throws FileRefused for a tree that is nested too deep */
+/** The tables alone, wherever they stand (`tree-tables.ts`). @throws FileRefused for a tree that is nested too deep */
 export function tableBlocks({ blocks }: Tree): readonly Block[] {
   if (isDeeper(blocks, DEEPEST_TREE)) throw beyond('levels of the text', DEEPEST_TREE / LEVELS_OF_PART);
   return tableNodes(blocks).flatMap((table) => markupBlocks({ blocks: [table] } as Tree));
-}
-
-function tableNodes(node: Json): readonly Json[] {
-  if (typeof node !== 'object' || node === null) return [];
-  const inner = (Object.values(node) as Json[]).flatMap(tableNodes);
-  return typeOf(node) === 'Table' && inner.length === 0 ? [node] : inner;
 }
 
 /** Without recursion. */
