@@ -57,6 +57,15 @@ describe('a model', () => {
     await judge(path, target, SEED, 'gltf');
   });
 
+  it.each([
+    ['that names a file with its materials is converted without them, and that is said', '# a\nmtllib a.mtl\n', true],
+    ['without materials has nothing missing', '# mtllib a.mtl\n', false],
+  ])('an OBJ %s', async (_, head, isSaid) => {
+    const triangle = `${head}v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n`;
+    const { job } = await convertTo(service.url, folder, await stored('named.obj', triangle), 'glb');
+    expect(job.warnings.some(({ code }) => code === 'materials_missing')).toBe(isSaid);
+  });
+
   it('changes nothing but its container from glTF to GLB', async () => {
     const whole = { ...json, extensionsUsed: ['VENDOR_any'], extensions: { VENDOR_any: { kept: [1, 2] } }, extras: { author: 'Ελληνικά' } };
     const { path } = await convertTo(service.url, folder, await stored('whole.gltf', JSON.stringify(whole)), 'glb');

@@ -125,6 +125,7 @@ describe('a warning', () => {
     ['option_unknown', 'There is no option "dpj". Did you mean dpi?', 'keine Option „dpj“'],
     ['page_incomplete', 'The page had not finished loading after 30 seconds; the result shows it as it was then.', 'nach 30 Sekunden'],
     ['pages_beyond_end', 'The document has 5 pages; requested pages after the last one were ignored.', 'hat 5 Seiten'],
+    ['tables_left_out', 'The document has 12 tables, and the first of them is in the result: worksheet …', 'hat 12 Tabellen'],
     [
       'zip_of_pages',
       'One png file can contain only one page: the 3 parts are in a ZIP.',

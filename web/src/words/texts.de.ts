@@ -248,6 +248,7 @@ export const texts: CatalogTexts = {
       'Was die Seite von anderswo lädt, und ihre Skripte, fehlen im Ergebnis. Fügen Sie es als data:-URIs in die Datei ein, oder drucken Sie eine Seite aus dem Web mit „Webseite zu PDF“.',
     not_locked: 'Das PDF hat kein Passwort: Es blieb unverändert.',
     property_lost: 'Das Ergebnis hat nicht, was die Quelle hat: {1}.',
+    materials_missing: 'Materialien und Texturen des Modells stehen in anderen Dateien, die fehlen: Das Ergebnis hat keine.',
     not_smaller: 'Die Datei ließ sich nicht verkleinern: Sie blieb unverändert.',
     option_ignored: 'Die Option „{1}“ hat hier keine Wirkung.',
     option_unknown: 'Es gibt keine Option „{1}“.',

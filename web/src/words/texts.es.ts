@@ -245,6 +245,7 @@ export const texts: CatalogTexts = {
       'Falta en el resultado lo que la página carga de otros sitios, y sus scripts no se han ejecutado. Inclúyalo en el archivo como URI data:, o imprima una página de la web con «Página web a PDF».',
     not_locked: 'El PDF no tiene contraseña: se devuelve sin cambios.',
     property_lost: 'El resultado no tiene lo que tiene el original: {1}.',
+    materials_missing: 'Los materiales y las texturas del modelo están en otros archivos, que faltan: el resultado no tiene ninguno.',
     not_smaller: 'El archivo no se ha podido reducir: se devuelve sin cambios.',
     option_ignored: 'La opción «{1}» no tiene efecto aquí.',
     option_unknown: 'No hay ninguna opción «{1}».',

@@ -23,6 +23,7 @@ const PARTS: Readonly<Record<string, RegExp>> = {
   page_incomplete: /after ([\d.]{1,10}) seconds/,
   pages_beyond_end: /^The document has (\d{1,10}) pages/,
   property_lost: /what the source has: (.{1,2000})\.$/,
+  tables_left_out: /^The document has (\d{1,10}) tables/,
   zip_of_pages: /^One (\w{1,40}) file can contain only one page: the (\d{1,10}) parts/,
 };
 /** Between losses. */

@@ -1,6 +1,6 @@
 /** Assimp: 3D models. Its importer is named by the input's ending, its exporter by its id. */
 import { inputLimit, type Reason } from '../../../errors.ts';
-import type { Conversion, Engine, Facts, Plan, Task } from '../../engine.ts';
+import type { Conversion, Engine, EngineWarning, Facts, Plan, Task } from '../../engine.ts';
 import { OBJ } from '../../known-good.ts';
 import { GLTF_PROGRAM, inspectGltf } from '../../planning/gltf.ts';
 import { type Meanings, meaningOf } from '../../planning/phrases.ts';
@@ -112,7 +112,10 @@ export const engine: Engine = {
     step: (input, task) => (isGltf(task.source) ? inspectGltf.step(input, task) : { run: 'polygons', args: [input, task.source] }),
     read: (stdout, task) => (isGltf(task.source) ? inspectGltf.read(stdout, task) : bounded(stdout)),
   },
-  plan: (task) => (task.source === '3mf' ? inMillimetres(task) : plan(task)),
+  plan: (task) => ({
+    ...(task.source === '3mf' ? inMillimetres(task) : plan(task)),
+    ...(task.facts['library'] === true && { warnings: [WITHOUT_MATERIALS] }),
+  }),
   explain: (output, code) => reasonTold(output, code, ['input_limit']) ?? meaningOf(output, MEANINGS),
   limits: { memoryBytes: 1536 * 1024 ** 2 },
 };
@@ -122,10 +125,16 @@ const MOST_CORNERS = 5_000;
 
 /** @throws Failure `input_limit` */
 function bounded(stdout: string): Facts {
-  const { corners } = JSON.parse(stdout) as { readonly corners: number };
+  const { corners, library = false } = JSON.parse(stdout) as { readonly corners: number; readonly library?: boolean };
   if (corners > MOST_CORNERS) throw inputLimit('corners of one face', MOST_CORNERS, corners);
-  return {};
+  return { library };
 }
+
+const WITHOUT_MATERIALS: EngineWarning = {
+  code: 'materials_missing',
+  message:
+    'The materials and textures of the model are in other files, which were not sent: the result has none of them. A GLB has all in one file.',
+};
 
 /** Assimp does not read the unit of a 3MF. */
 function inMillimetres(task: Task): Plan {

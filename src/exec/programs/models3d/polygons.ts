@@ -3,11 +3,13 @@
  *
  *   polygons.ts INPUT obj|off|ply|ac|x3d
  *
- * Prints one line of JSON, `{"corners"}`. It reads text and checks nothing: what it cannot read, a binary PLY among it, is left to the converter.
+ * Prints one line of JSON, `{"corners"}`, and of an OBJ `"library"`, whether it names a file with its materials. It reads text and checks nothing: what it cannot read, a binary PLY among it, is left to the converter.
  */
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 
 const CHUNK = 1 << 20;
+/** At the start of a line (Wavefront, "Object Files", "Render attributes"). */
+const LIBRARY = '\nmtllib ';
 const [NEWLINE, RETURN, BLANK, TAB, BACKSLASH, FACE] = [10, 13, 32, 9, 92, 102];
 
 const [input = '', format = ''] = process.argv.slice(2);
@@ -22,7 +24,24 @@ const BY_FORMAT: Readonly<Record<string, () => number>> = {
   // `coordIndex="0 1 2 3 -1"`
   x3d: () => largest(/\bcoordIndex\s{0,9}=\s{0,9}["']([-\d\s,]{0,100000000})/g, ([, numbers = '']) => mostUntilMinusOne(numbers)),
 };
-process.stdout.write(`${JSON.stringify({ corners: Math.max(0, BY_FORMAT[format]?.() ?? 0) })}\n`);
+const corners = Math.max(0, BY_FORMAT[format]?.() ?? 0);
+process.stdout.write(`${JSON.stringify({ corners, ...(format === 'obj' && { library: namesLibrary() }) })}\n`);
+
+/** Whether a line begins with `mtllib`, however the pieces that are read are cut. */
+function namesLibrary(): boolean {
+  const file = openSync(input, 'r');
+  const [buffer, kept] = [Buffer.alloc(CHUNK + LIBRARY.length), LIBRARY.length];
+  // What is before the first line ends one.
+  buffer.fill('\n', 0, kept);
+  let isNamed = false;
+  for (let length = readSync(file, buffer, kept, CHUNK, null); length > 0 && !isNamed; length = readSync(file, buffer, kept, CHUNK, null)) {
+    const piece = buffer.subarray(0, kept + length);
+    isNamed = piece.includes(LIBRARY) || piece.includes(LIBRARY.replace('\n', '\r'));
+    piece.copy(buffer, 0, length, length + kept);
+  }
+  closeSync(file);
+  return isNamed;
+}
 
 /** @param first what a line begins with to be counted; unset: any @returns the most words in one line, which goes on behind a backslash at its end */
 function mostWords(first?: number): number {
