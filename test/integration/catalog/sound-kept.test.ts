@@ -83,6 +83,14 @@ describe('a book with chapters and a cover', () => {
   });
 });
 
+it.each(['mp3', 'flac', 'm4a'])('a WMA has its cover as %s, though FFmpeg wrote it as a film', async (target) => {
+  const cover = await made('still.jpg', '-f', 'lavfi', '-i', 'color=red:s=64x64', '-frames:v', '1');
+  const sound = ['-f', 'lavfi', '-i', 'sine=frequency=440:duration=2', '-i', cover];
+  const source = await made('cover.wma', ...sound, '-map', '0', '-map', '1', '-c:v', 'copy', '-c:a', 'wmav2');
+  const { path } = await ground.to(source, target);
+  expect((await probe(path)).streams.filter(({ disposition }) => disposition?.attached_pic === 1)).toHaveLength(1);
+});
+
 describe('24 bits in the upper part of 32', () => {
   const RATE = 48_000;
   /** A second at half of full scale. @param bits as the header says them: the container's, or the valid ones */

@@ -118,7 +118,7 @@ export function readProbe(stdout: string): Facts {
     within('pixels', MAX_PIXELS, stream.width * stream.height);
     within('channels', MAX_CHANNELS, stream.channels);
   }
-  const isCover = (stream: Stream) => stream.disposition?.attached_pic === 1;
+  const isCover = (stream: Stream) => stream.disposition?.attached_pic === 1 || isCoverOfAsf(format.format_name, stream);
   const ofType = (type: string) => streams.filter((stream) => stream.codec_type === type);
   const pictures = ofType('video');
   const facts: MediaFacts = {
@@ -139,6 +139,10 @@ export function readProbe(stdout: string): Facts {
   };
   return { media: facts };
 }
+
+/** FFmpeg's writer of ASF makes a film of a cover, which has no rate. */
+const isCoverOfAsf = (format: string, { codec_name: codec, avg_frame_rate: rate }: Stream): boolean =>
+  format === 'asf' && rate === '0/0' && (codec === 'mjpeg' || codec === 'png');
 
 /** A stream's own title is the name of a track, such as `Commentary`: only Ogg has those of the file there. */
 function titlesIn(format: string, [file = {}, ...streams]: readonly Readonly<Record<string, string>>[]): readonly string[] {
