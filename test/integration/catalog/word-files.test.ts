@@ -45,7 +45,15 @@ const BODY = [
 ].join('');
 const COMMENTS = `<w:comments ${NAMES}><w:comment w:id="0" w:author="A">${paragraph('remark')}</w:comment></w:comments>`;
 
+const checked =
+  '<w:p><w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:checkBox><w:default w:val="0"/><w:checked/></w:checkBox></w:ffData></w:fldChar></w:r><w:r><w:instrText> FORMCHECKBOX </w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r><w:r><w:t>insured</w:t></w:r></w:p>';
+
 describe('a DOCX by Pandoc', () => {
+  it('has the state of the fields of a form', async () => {
+    const { path } = await ground.to(await aDocx(checked), 'md');
+    expect(await readFile(path, 'utf8')).toBe('☒insured\n');
+  });
+
   it.each(['md', 'html', 'epub', 'txt'])('has its tables and text boxes, and nothing that is hidden, in %s', async (target) => {
     const { path, job } = await ground.to(await aDocx(BODY, { comments: COMMENTS }), target);
     const bytes = await readFile(path);

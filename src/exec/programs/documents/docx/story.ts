@@ -1,5 +1,6 @@
 /** A part of a word-processor's document with text (ECMA-376, part 1, 17.2), so that Pandoc reads what it would skip, and skips what is hidden. */
 import { beyond } from '../../data/values/value.ts';
+import { FormFields } from './fields.ts';
 
 export interface Story {
   readonly xml: string;
@@ -37,6 +38,7 @@ export function preparedStory(xml: string): Story {
   const tables: Table[] = [];
   /** The choices between two forms of the same drawing that are open, and whether the first form had a text box. */
   const choices: { hasBox: boolean; isFallback: boolean }[] = [];
+  const forms = new FormFields();
   let [hidden, charts, done, tags, boxes] = [0, 0, 0, 0, 0];
 
   const boxEnds = (): void => {
@@ -69,6 +71,7 @@ export function preparedStory(xml: string): Story {
     if (name === 'w:tblGrid' && isEmpty) continue;
     if (name === 'w:r' && !isEnd && !isEmpty) runs.push({ start: out().length, boxes: paragraphs.at(-1)?.length ?? 0, isHidden: false });
     // Pandoc counts the columns that have a width.
+    if (name !== undefined && !isEnd) forms.open(name, tag, names.at(isEmpty ? -1 : -2));
     out().push(name === 'w:gridCol' && !isEnd && !tag.includes(' w:w="') ? tag.replace('w:gridCol', 'w:gridCol w:w="2000"') : tag);
     switch (name) {
       case 'mc:AlternateContent':
@@ -86,7 +89,11 @@ export function preparedStory(xml: string): Story {
         break;
       case 'w:r': {
         const run = isEnd ? runs.pop() : undefined;
-        if (run?.isHidden !== true) break;
+        const shown = isEnd ? forms.take() : '';
+        if (run?.isHidden !== true) {
+          if (shown !== '') out().push(`<w:r><w:t>${shown}</w:t></w:r>`);
+          break;
+        }
         shorten(out(), run.start);
         shorten(paragraphs.at(-1) ?? [], run.boxes);
         hidden++;

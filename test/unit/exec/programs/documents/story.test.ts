@@ -53,3 +53,21 @@ it.each([
 ])('refuses too many %s', (limit, xml) => {
   expect(() => preparedStory(xml)).toThrow(expect.objectContaining({ reason: 'input_limit', details: expect.objectContaining({ limit }) }));
 });
+
+/** @param settings of the field @param result what stands in it */
+const formField = (settings: string, result = ''): string =>
+  `<w:r><w:fldChar w:fldCharType="begin"><w:ffData>${settings}</w:ffData></w:fldChar></w:r><w:r><w:instrText>FORM</w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r>${result}<w:r><w:fldChar w:fldCharType="end"/></w:r>`;
+const ENTRIES = '<w:listEntry w:val="red"/><w:listEntry w:val="blue &amp; grey"/>';
+
+it.each([
+  ['a box that is checked', formField('<w:checkBox><w:sizeAuto/><w:default w:val="0"/><w:checked/></w:checkBox>'), '☒'],
+  ['a box that is not', formField('<w:checkBox><w:default w:val="1"/><w:checked w:val="0"/></w:checkBox>'), '☐'],
+  ['a box as it was at first', formField('<w:checkBox><w:default w:val="1"/></w:checkBox>'), '☒'],
+  ['a list of which an entry is chosen', formField(`<w:ddList><w:result w:val="1"/>${ENTRIES}</w:ddList>`), 'blue &amp; grey'],
+  ['a list of which none is', formField(`<w:ddList>${ENTRIES}</w:ddList>`), 'red'],
+  ['a list whose text is there', formField(`<w:ddList>${ENTRIES}</w:ddList>`, '<w:r><w:t>red</w:t></w:r>'), undefined],
+  ['a text', formField('<w:textInput><w:default w:val="x"/></w:textInput>', '<w:r><w:t>kestrel</w:t></w:r>'), undefined],
+])('a form has the state of its fields as text: %s', (_, xml, expected) => {
+  const written = preparedStory(paragraph(xml)).xml;
+  expect(written).toBe(paragraph(xml).replace(xml, expected === undefined ? xml : `${xml}<w:r><w:t>${expected}</w:t></w:r>`));
+});
