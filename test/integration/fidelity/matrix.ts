@@ -20,6 +20,23 @@ interface Source {
 
 const words = (text: string): readonly string[] => text.split(' ');
 
+/** @param format as bsdtar names it */
+const archive = (extension: string, format: string): Source => ({
+  build: async (folder) => {
+    const [inner, path] = [join(folder, 'packed'), join(folder, `full.${extension}`)];
+    await mkdir(inner);
+    for (const name of ['run.sh', 'a.txt']) {
+      await writeFile(join(inner, name), 'twelve bytes');
+      await utimes(join(inner, name), 1_700_000_000, 1_700_000_000);
+    }
+    await chmod(join(inner, 'run.sh'), 0o755);
+    await run('bsdtar', ['-cf', path, `--format=${format}`, '-C', inner, 'run.sh', 'a.txt']);
+    return path;
+  },
+  targets: words('zip tgz'),
+  properties: words('files permissions times'),
+});
+
 export const sources: Readonly<Record<string, Source>> = {
   docx: {
     build: (folder) => fullDocx(join(folder, 'full.docx')),
@@ -67,21 +84,9 @@ export const sources: Readonly<Record<string, Source>> = {
     targets: words('html txt zip'),
     properties: words('headers attached_files inline_pictures'),
   },
-  tar: {
-    build: async (folder) => {
-      const [inner, path] = [join(folder, 'packed'), join(folder, 'full.tar')];
-      await mkdir(inner);
-      for (const name of ['run.sh', 'a.txt']) {
-        await writeFile(join(inner, name), 'twelve bytes');
-        await utimes(join(inner, name), 1_700_000_000, 1_700_000_000);
-      }
-      await chmod(join(inner, 'run.sh'), 0o755);
-      await run('tar', ['-cf', path, '-C', inner, 'run.sh', 'a.txt']);
-      return path;
-    },
-    targets: words('zip tgz'),
-    properties: words('files permissions times'),
-  },
+  tar: archive('tar', 'pax'),
+  '7z': archive('7z', '7zip'),
+  iso: archive('iso', 'iso9660'),
   ttf: {
     build: (folder) => fonts['ttf']?.('kestrel', folder) ?? Promise.reject(new Error('no fixture')),
     targets: words('otf woff woff2'),

@@ -4,6 +4,8 @@ import { NO_PASSWORD, namesCollide, UNKNOWN_METHODS, WRONG_PASSWORD } from '../.
 import { MAX_ENTRIES, MAX_NODES } from '../../bounds.ts';
 import { type Engine, type EngineWarning, everyPair, type Facts, type Task } from '../../engine.ts';
 import { TAR } from '../../known-good.ts';
+import { kindsOf } from '../../planning/contents/measure.ts';
+import { type ArchiveFacts, dateOf } from '../../planning/contents/others/archive.ts';
 import { type Meanings, meaningOf } from '../../planning/phrases.ts';
 import { shareOf } from '../../planning/progress.ts';
 
@@ -70,6 +72,9 @@ export const engine: Engine = {
 /** What `exec/programs/archives/archive.ts` prints. */
 interface Found {
   readonly entries: number;
+  readonly folders: number;
+  readonly programs: number;
+  readonly newest: number;
   readonly bytes: number;
   readonly most: number;
   readonly links: number;
@@ -120,8 +125,13 @@ function bounded(stdout: string, { source, target }: Pick<Task, 'source' | 'targ
   if (found.hardLinks > 0 && LINKS_LOSE.includes(source))
     throw conversionFailed('unsupported_variant', { says: `The archive contains hard links, which cannot be read from ${source}.` });
   if (found.sparse > 0) throw conversionFailed('unsupported_variant', { says: 'The archive contains sparse files.' });
-  return { ...found };
+  return { ...found, ...(!kindsOf(source).has('archive') && { contents: { archive: archiveFacts(found) } }) };
 }
+
+/** For the receipt, of what the judge does not read. */
+const archiveFacts = ({ entries, folders, links, programs, newest, bytes }: Found): ArchiveFacts => ({
+  ...{ files: entries - folders, folders, links, programs, bytes, newest: dateOf(newest) },
+});
 
 function warningsOf(found: Found, target: string): readonly EngineWarning[] {
   const { links, devices, unsafe, guessed, changed, apart, alike, openEnded } = found;

@@ -83,7 +83,7 @@ export function tarArchive(format: string, file: Pieces): ArchiveFacts {
     }
     at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
   }
-  return { ...facts, newest: shown(newest) };
+  return { ...facts, newest: dateOf(newest) };
 }
 
 /** The folder that all others are in. */
@@ -92,7 +92,8 @@ const isTop = (header: Buffer): boolean => /^\.?\/?\0/.test(latin1(header, 0, 4)
 /** Above 8 GiB, GNU tar has binary numbers: those are not read. */
 const octal = (header: Buffer, at: number, length: number): number =>
   Number.parseInt(latin1(header, at, length).trim().replace(/\0.*/s, '') || '0', 8);
-const shown = (seconds: number): string =>
+/** @param seconds since 1970 @returns as `ArchiveFacts` has it */
+export const dateOf = (seconds: number): string =>
   seconds === 0 ? '' : new Date(Math.min(seconds, 1e11) * 1_000).toISOString().slice(0, 19).replace('T', ' ');
 
 /** The newer ASCII format of cpio(5). */
@@ -115,6 +116,6 @@ export function cpioArchive(file: Pieces): ArchiveFacts {
     }
     at += four(110 + nameBytes) + four(size);
   }
-  return { ...facts, newest: shown(newest) };
+  return { ...facts, newest: dateOf(newest) };
 }
 const four = (value: number): number => Math.ceil(value / 4) * 4;

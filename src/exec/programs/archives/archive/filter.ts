@@ -26,7 +26,7 @@ export interface Expected {
 /** @returns whether the stream was complete and within its bounds */
 export function filter(report: string, expected: Expected): boolean {
   const found: Found = {
-    ...{ entries: 0, bytes: 0, most: expected.most, links: 0, hardLinks: 0, sparse: 0 },
+    ...{ entries: 0, folders: 0, programs: 0, newest: 0, bytes: 0, most: expected.most, links: 0, hardLinks: 0, sparse: 0 },
     ...{ own: 0, devices: 0, unsafe: 0, guessed: 0, changed: 0, apart: 0, alike: 0, nodes: 0, deepest: 0, longest: 0 },
   };
   const isWhole = copy(found, expected);
@@ -60,7 +60,7 @@ function copy(found: Found, { total, forWindows }: Expected): boolean {
     found.bytes += size;
     if (isTooMuch(found)) return false;
     if (entry !== undefined) {
-      found.entries++;
+      count(found, entry);
       reach(found, entry);
       write(headerOf(entry, size));
     }
@@ -75,6 +75,15 @@ function copy(found: Found, { total, forWindows }: Expected): boolean {
   // What follows the end is padding.
   while (input.pass(CHUNK));
   return true;
+}
+
+function count(found: Found, { isFolder, isExecutable, modifiedAt }: Entry): void {
+  found.entries++;
+  if (isFolder) found.folders++;
+  else {
+    if (isExecutable) found.programs++;
+    found.newest = Math.max(found.newest, modifiedAt);
+  }
 }
 
 /** Units of UTF-16 in a name of Joliet. */

@@ -4,6 +4,11 @@ import { MAX_ENTRIES, MAX_NODES } from '../../../../catalog/bounds.ts';
 export interface Found {
   /** Files and folders. */
   entries: number;
+  folders: number;
+  /** Files that may be run. */
+  programs: number;
+  /** Time of the newest file, s since 1970. */
+  newest: number;
   /** Size of all files, unpacked. */
   bytes: number;
   /** The bound of `bytes`. */
