@@ -4,8 +4,8 @@ import { z } from 'zod';
 /** Environment variables are text. */
 const asBoolean = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : value);
 
-/** A path, a query or a user name in the endpoint would be ignored silently. */
-const isOrigin = (text: string): boolean => {
+/** Whether it is an S3 service's: a path, a query or a user name would be ignored silently. */
+export const isEndpoint = (text: string): boolean => {
   const url = URL.parse(text);
   return url !== null && `${url.origin}/` === url.href && /^https?:$/.test(url.protocol);
 };
@@ -30,7 +30,7 @@ export type StorageSettings = z.infer<typeof storageSettings>;
 const settings = z.strictObject({
   endpoint: z
     .string()
-    .refine(isOrigin, 'an http or https URL of a host and perhaps a port, such as https://s3.eu-central-1.amazonaws.com')
+    .refine(isEndpoint, 'an http or https URL of a host and perhaps a port, such as https://s3.eu-central-1.amazonaws.com')
     .describe('The S3 service. Workers must reach it at the same URL: they get presigned URLs below it'),
   region: z
     .string()

@@ -1,6 +1,5 @@
 /** Where a request wants its result stored: its fields, which are taken out before the others are read. */
 import { Failure } from '../../../errors.ts';
-import { urlRefused } from '../../../fetch/refusal.ts';
 import { newDestination, type S3Login } from '../../../jobs/destination.ts';
 import type { JobRecord } from '../../../jobs/record.ts';
 import { refuseLarge } from '../../../jobs/room.ts';
@@ -8,6 +7,7 @@ import type { ApiDeps } from '../../deps.ts';
 import { parseWithin } from '../../http/json-budget.ts';
 import { OUTPUT_HEADERS, OUTPUT_URL, S3 } from '../../intake/receive.ts';
 import type { Admitted, FilePart, JobPlan, SentFields, SubmitWork } from '../stages.ts';
+import { refuseOwn } from './own.ts';
 import { judgeObject, namesObject, readLogin, readPlace, refusedField } from './s3.ts';
 
 export const DESTINATION_FIELDS: readonly string[] = [OUTPUT_URL, OUTPUT_HEADERS, S3];
@@ -79,17 +79,16 @@ export const wantsDestination = (fields: SentFields['fields']): boolean => (fiel
 export async function judgeDestination(
   deps: DestinationDeps,
   fields: SentFields['fields'],
-  { base, network }: Pick<Admitted, 'base' | 'network'>,
+  admitted: Pick<Admitted, 'base' | 'network'>,
 ): Promise<void> {
   const wanted = readDestination(deps, fields);
   if (wanted === undefined) return;
   try {
-    // This service takes no results, least of all in a circle.
-    const own = URL.parse(base ?? deps.service.settings.publicUrl ?? '');
-    if (own !== null && own.origin === URL.parse(wanted.url)?.origin) throw urlRefused('address');
-    if (namesObject(wanted.url)) {
-      await judgeObject(deps, wanted.s3, readPlace(OUTPUT_URL, wanted.url, true), network === undefined ? {} : { network });
-    } else await deps.destinations?.judge(wanted.url, deps.service.stopping);
+    if (namesObject(wanted.url)) await judgeObject(deps, wanted.s3, readPlace(OUTPUT_URL, wanted.url, true), admitted);
+    else {
+      refuseOwn(deps, wanted.url, admitted.base);
+      await deps.destinations?.judge(wanted.url, deps.service.stopping);
+    }
   } catch (error) {
     throw error instanceof Failure
       ? error.with({ says: `The field "${OUTPUT_URL}": ${error.message}`, details: { ...error.details, field: OUTPUT_URL } })

@@ -3,10 +3,12 @@ import { isIPv4 } from 'node:net';
 import { z } from 'zod';
 import { Failure } from '../../../errors.ts';
 import type { S3Login } from '../../../jobs/destination.ts';
+import { isEndpoint } from '../../../objects/settings.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { parseWithin } from '../../http/json-budget.ts';
 import { linesOf, OUTPUT_URL, type Received, S3 } from '../../intake/receive.ts';
 import type { Admitted, SentFields } from '../stages.ts';
+import { refuseOwn } from './own.ts';
 
 /** Length of the field, characters. */
 const MOST_CHARACTERS = 4_096;
@@ -22,16 +24,11 @@ interface ObjectPlace {
   readonly key: string;
 }
 
-const isOrigin = (text: string): boolean => {
-  const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
-};
-
 const Login = z.union([
   z.strictObject({ connection: z.string().min(1).max(63) }),
   z
     .strictObject({
-      endpoint: z.string().max(253).refine(isOrigin),
+      endpoint: z.string().max(253).refine(isEndpoint),
       region: z.string().min(1).max(63).default('us-east-1'),
       access_key_id: z.string().min(1).max(256),
       secret_access_key: z.string().min(1).max(256),
@@ -89,15 +86,18 @@ export function readPlace(field: string, url: string, mayEnd: boolean): ObjectPl
 
 /** @throws Failure `INVALID_OPTION`, `URL_REFUSED` */
 export async function judgeObject(
-  { destinations, service }: Pick<ApiDeps, 'destinations' | 'service'>,
+  deps: Pick<ApiDeps, 'destinations' | 'service'>,
   login: S3Login | undefined,
   place: ObjectPlace,
-  { network = '' }: Pick<Admitted, 'network'>,
+  { network = '', base }: Pick<Admitted, 'network' | 'base'>,
 ): Promise<S3Login> {
+  const { destinations, service } = deps;
   if (destinations === undefined) throw refusedField(S3, 'nothing: this service reaches no S3 stores');
   if (login === undefined) throw refusedField(S3, LOGIN_ALLOWED);
   destinations.places.check(login, place, network);
-  if (!('connection' in login)) await destinations.judge(login.endpoint, service.stopping);
+  if ('connection' in login) return login;
+  refuseOwn(deps, login.endpoint, base);
+  await destinations.judge(login.endpoint, service.stopping);
   return login;
 }
 
@@ -105,7 +105,7 @@ export async function judgeObject(
 export async function withSignedSources(
   deps: Pick<ApiDeps, 'destinations' | 'service'>,
   sent: Received,
-  admitted: Pick<Admitted, 'network'>,
+  admitted: Pick<Admitted, 'network' | 'base'>,
 ): Promise<Received> {
   const fields = new Map(sent.fields);
   const isUsed =
@@ -128,7 +128,7 @@ async function signedSource(
   field: string,
   url: string,
   sent: S3Login | undefined,
-  admitted: Pick<Admitted, 'network'>,
+  admitted: Pick<Admitted, 'network' | 'base'>,
 ): Promise<string> {
   const place = readPlace(field, url, false);
   const login = await judgeObject(deps, sent, place, admitted);

@@ -1,12 +1,12 @@
 /** The message that a request wants at the end of each of its jobs: its fields, which are taken out before the others are read. */
 import { Failure } from '../../../errors.ts';
-import { urlRefused } from '../../../fetch/refusal.ts';
 import type { JobRecord } from '../../../jobs/record.ts';
 import { refuseLarge } from '../../../jobs/room.ts';
 import { newWebhook } from '../../../jobs/webhook.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { WEBHOOK_SECRET, WEBHOOK_URL } from '../../intake/receive.ts';
 import type { Admitted, FilePart, JobPlan, SentFields, SubmitWork } from '../stages.ts';
+import { refuseOwn } from './own.ts';
 
 export const WEBHOOK_FIELDS: readonly string[] = [WEBHOOK_URL, WEBHOOK_SECRET];
 
@@ -56,9 +56,7 @@ export async function judgeWebhook(deps: WebhookDeps, fields: SentFields['fields
   const wanted = readWebhook(deps, fields);
   if (wanted === undefined) return;
   try {
-    // This service has no use for its own messages.
-    const own = URL.parse(base ?? deps.service.settings.publicUrl ?? '');
-    if (own !== null && own.origin === URL.parse(wanted.url)?.origin) throw urlRefused('address');
+    refuseOwn(deps, wanted.url, base);
     await deps.webhooks?.judge(wanted.url, deps.service.stopping);
   } catch (error) {
     throw error instanceof Failure
