@@ -39,7 +39,7 @@ const TABLE = {
     retryable: false,
     says: 'This Idempotency-Key was used for a different request: send a new key with a new request.',
   },
-  OUTPUT_NOT_STORED: { status: 424, retryable: true, says: 'The result could not be stored where the request wanted it.' },
+  OUTPUT_NOT_STORED: { status: 424, retryable: false, says: 'The result could not be stored where the request wanted it.' },
   RATE_LIMITED: { status: 429, retryable: true, says: 'This client has reached one of its limits: try again later.' },
   CONVERSION_FAILED: { status: 500, retryable: false, says: 'The file could not be converted.' },
   INTERNAL_ERROR: { status: 500, retryable: true, says: 'Something went wrong on our side.' },

@@ -4,14 +4,14 @@ import type { Sender } from '../fetch/send.ts';
 import type { ObjectStore } from '../objects/store.ts';
 import type { ObjectPlace, S3Places } from './places.ts';
 import type { DestinationSettings } from './settings.ts';
-import type { StorerDeps } from './storer.ts';
+import type { PutResult } from './storer.ts';
 
 export function putWith(
   sender: Pick<Sender, 'send'>,
   objects: Pick<ObjectStore, 'get'>,
   places: Pick<S3Places, 'presign'>,
   { uploadMs: totalMs }: Pick<DestinationSettings, 'uploadMs'>,
-): StorerDeps['put'] {
+): PutResult {
   return async ({ output: { key, filename, contentType, sizeBytes: bytes } }, { url: named, s3, headers }, confirm, signal) => {
     const { 'content-type': type = contentType, ...others } = headers;
     const url = s3 === undefined ? named : await places.presign(s3, 'PUT', placeOf(named, filename));

@@ -6,6 +6,9 @@ import {
   type DestinationTarget,
   destinationTarget,
   endStoring,
+  giveUpStoring,
+  isDueToStore,
+  isIdleStoring,
   isStoring,
   renewStoring,
   type StoringEnd,
@@ -26,15 +29,10 @@ import type { DestinationSettings } from './settings.ts';
 export interface StorerDeps {
   readonly jobs: Pick<JobStore, 'get' | 'update' | 'watch'>;
   readonly encryption: Encryption;
-  /** Sends the result. @param confirm called before its first byte is sent; where it throws, nothing is @throws Failure · what the object store throws · the reason of `signal` */
-  readonly put: (
-    record: StoringRecord,
-    target: DestinationTarget,
-    confirm: () => Promise<void>,
-    signal: AbortSignal,
-  ) => Promise<StoringAttempt>;
-  /** The host that a result is sent to, as far as its turns go. */
-  readonly hostOf: (target: DestinationTarget) => string;
+  /** Sends the result; undefined where none is stored elsewhere any more. @param confirm called before its first byte is sent; where it throws, nothing is @throws Failure · what the object store throws · the reason of `signal` */
+  readonly put: PutResult | undefined;
+  /** The host that a result is sent to, as far as its turns go; undefined where its connection is not known any more. */
+  readonly hostOf: (target: DestinationTarget) => string | undefined;
   /** Those that wait for the job learn of its end. */
   readonly ended: (jobId: string) => void;
   /** Calls back when the job is cancelled. @returns unsubscribe */
@@ -50,6 +48,13 @@ export interface StorerDeps {
   readonly onEnd: (record: JobRecord) => void;
 }
 
+export type PutResult = (
+  record: StoringRecord,
+  target: DestinationTarget,
+  confirm: () => Promise<void>,
+  signal: AbortSignal,
+) => Promise<StoringAttempt>;
+
 export type StoringOutcome = 'stored' | 'failed' | 'again';
 
 export interface Storer {
@@ -63,8 +68,6 @@ export interface Storer {
 
 /** How often an attempt that goes on is made known, ms: much less than its lease. */
 const RENEW_MS = 15_000;
-/** Attempts that one process waits to make; upkeep finds the others. */
-const MOST_TIMERS = 10_000;
 /** The error of an attempt that this process broke off. */
 const INTERRUPTED = 'interrupted';
 
@@ -80,42 +83,55 @@ class Withdrawn extends Error {
 
 export function startStorer(deps: StorerDeps): Storer {
   const { jobs, encryption, put, hostOf, ended, onCancel, settings, clock, random = Math.random, aloneSince, log, onAttempt, onEnd } = deps;
-  const stopping = new AbortController();
-  const running = new Set<Promise<void>>();
-  /** By job, for the next attempt. */
-  const timers = new Map<string, NodeJS.Timeout>();
-
-  const track = (work: Promise<void>, id: string): Promise<void> => {
-    const tracked = work
-      // Its lease ends soon, and upkeep offers it again.
-      .catch((err: unknown) => log.warn({ job_id: id, err }, 'a result could not be handed over; it is tried again'))
-      .finally(() => running.delete(tracked));
-    running.add(tracked);
-    return tracked;
-  };
-
+  const { follow, track, again, stopping, stop } = followJobs({
+    jobs,
+    isThere: (record) => record.state === 'storing' || hasEnded(record),
+    offer: (stored) => offer(stored),
+    failed: (id, err) => log.warn({ job_id: id, err }, 'a result could not be handed over; it is tried again'),
+  });
   const turns = startTurns<Waiting>(settings, (turn) => track(store(turn), turn.id));
 
-  const offer = ({ record }: Stored): void => {
-    if (stopping.signal.aborted || turns.has(record.id) || !isStoring(record)) return;
-    if (claimStoring(record, clock(), aloneSince) === undefined) return;
-    const target = readTarget(record);
-    if (target !== undefined) turns.add({ id: record.id, target, host: hostOf(target), client: target.client });
+  const offer = ({ record, revision }: Stored): void => {
+    if (stopping.aborted || turns.has(record.id) || !isIdleStoring(record, clock(), aloneSince)) return;
+    const turn = turnOf(record);
+    if (typeof turn === 'string') void track(giveUp({ record, revision }, turn), record.id);
+    else if (isDueToStore(record, clock(), aloneSince)) turns.add(turn);
   };
 
-  const readTarget = ({ id, destination }: StoringRecord): DestinationTarget | undefined => {
+  /** @returns why there can be none, as after a restart with other settings */
+  function turnOf({ id, destination }: StoringRecord): Waiting | 'disabled' | 'key' | 'connection' {
+    if (put === undefined) return 'disabled';
+    const target = readTarget(id, destination.sealed);
+    if (target === undefined) return 'key';
+    const host = hostOf(target);
+    return host === undefined ? 'connection' : { id, target, host, client: target.client };
+  }
+
+  function readTarget(id: string, sealed: string): DestinationTarget | undefined {
     try {
-      return destinationTarget(encryption, id, destination.sealed);
+      return destinationTarget(encryption, id, sealed);
     } catch {
-      // Another process may know the key. Not the cause: it could tell of what was inside.
-      log.warn({ job_id: id }, 'where the result of this job is to be stored was encrypted with a key that is not known here');
+      // Not the cause: it could tell of what was inside.
       return undefined;
     }
-  };
+  }
+
+  async function giveUp(stored: Stored, why: string): Promise<void> {
+    const decide = (record: JobRecord) => (isIdleStoring(record, clock(), aloneSince) ? giveUpStoring(record, clock(), why) : undefined);
+    const ended = await updateRecord(jobs, stored.record.id, decide, stored);
+    if (ended !== undefined) tellEnd(ended.record);
+  }
+
+  function tellEnd(record: JobRecord): void {
+    onEnd(record);
+    ended(record.id);
+  }
 
   async function store({ id, target }: Waiting): Promise<void> {
     const claimed = await updateRecord(jobs, id, (record) => claimStoring(record, clock(), aloneSince));
-    if (claimed === undefined || !isStoring(claimed.record)) return;
+    if (claimed === undefined) return;
+    // Too many attempts have ended with their processes.
+    if (!isStoring(claimed.record)) return tellEnd(claimed.record);
     const { attempts } = claimed.record.destination;
     const begun = performance.now();
     const end = await attempt(claimed.record, target).catch((error: unknown) => endedBy(id, error));
@@ -134,12 +150,11 @@ export function startStorer(deps: StorerDeps): Storer {
     if (pauseMs !== undefined) again(id, pauseMs);
     const { status, error } = end;
     log.info({ job_id: id, attempt: attempts, status, error, outcome }, 'an attempt to store a result ended');
-    if (!hasEnded(stored.record)) return;
-    onEnd(stored.record);
-    ended(id);
+    if (hasEnded(stored.record)) tellEnd(stored.record);
   }
 
   async function attempt(record: StoringRecord, target: DestinationTarget): Promise<StoringAttempt> {
+    if (put === undefined) throw new Error('an attempt where none is made');
     const { attempts } = record.destination;
     const over = new AbortController();
     const withdraw = () => over.abort(new Withdrawn());
@@ -147,7 +162,7 @@ export function startStorer(deps: StorerDeps): Storer {
       if ((await updateRecord(jobs, record.id, (latest) => renewStoring(latest, attempts, clock()))) === undefined) throw new Withdrawn();
     };
     const timer = setInterval(() => void renew().catch((error: unknown) => error instanceof Withdrawn && withdraw()), RENEW_MS);
-    const subscriptions = [onCancel(record.id, withdraw), onAbort(stopping.signal, (reason) => over.abort(reason))];
+    const subscriptions = [onCancel(record.id, withdraw), onAbort(stopping, (reason) => over.abort(reason))];
     try {
       return await put(record, target, renew, over.signal);
     } finally {
@@ -159,40 +174,19 @@ export function startStorer(deps: StorerDeps): Storer {
   /** @returns undefined where no attempt was made */
   function endedBy(id: string, error: unknown): StoringEnd | undefined {
     if (error instanceof Withdrawn) return undefined;
-    if (stopping.signal.aborted) return { error: INTERRUPTED };
-    const reason = error instanceof Failure && error.code === 'URL_REFUSED' ? error.details['reason'] : undefined;
-    if (typeof reason === 'string') return { error: reason };
+    if (stopping.aborted) return { error: INTERRUPTED };
+    const { reason, limit } = error instanceof Failure && error.code === 'URL_REFUSED' ? error.details : {};
+    if (typeof reason === 'string') return { error: limit === 'total' ? 'timeout' : reason };
     log.warn({ job_id: id, err: error }, 'this service could not send a result');
     return { error: error instanceof Missing ? 'missing' : 'unavailable' };
   }
-
-  /** Upkeep offers it as well, but looks less often. */
-  const again = (id: string, ms: number): void => {
-    if (stopping.signal.aborted || timers.size >= MOST_TIMERS) return;
-    clearTimeout(timers.get(id));
-    const look = async () => {
-      timers.delete(id);
-      const stored = await jobs.get(id);
-      if (stored !== undefined) offer(stored);
-    };
-    timers.set(
-      id,
-      setTimeout(() => void track(look(), id), Math.max(1, ms)),
-    );
-  };
-
-  const isThere = (record: JobRecord): boolean => record.state === 'storing' || hasEnded(record);
-  const { follow, stop: unfollow } = followJobs({ jobs, isThere, arrived: offer, track });
 
   return {
     follow,
     offer,
     async stop() {
-      stopping.abort(new Error('the process stops'));
       turns.stop();
-      for (const timer of timers.values()) clearTimeout(timer);
-      unfollow();
-      while (running.size > 0) await Promise.all(running);
+      await stop();
     },
   };
 }

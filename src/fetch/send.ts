@@ -29,15 +29,18 @@ export interface SendAnswer {
 export interface Sender {
   /** @throws Failure `URL_REFUSED` for a URL that can never be reached: its scheme, port or credentials, or an address that is not public */
   judge(url: string, signal: AbortSignal): Promise<void>;
-  /** @throws Failure `URL_REFUSED` with `details.reason`, `OVERLOADED` · the reason of `signal` · what `confirm` throws */
+  /** @throws Failure `URL_REFUSED` with `details.reason`, and `details.limit` of `total` after `totalMs`; `OVERLOADED` · the reason of `signal` · what `confirm` throws */
   send(request: SendRequest, signal: AbortSignal): Promise<SendAnswer>;
 }
 
-const late = (what: string) => () => urlRefused('unreachable', { says: `The server in the URL did not ${what} in time.` });
+const late =
+  (what: string, details = {}) =>
+  () =>
+    urlRefused('unreachable', { says: `The server in the URL did not ${what} in time.`, details });
 
 /** @param ca certificates in PEM that are trusted instead of Node's @param judge the rules of URLs */
 export function guardedSender(settings: FetchSettings, connector: Connector, ca?: readonly string[], judge: JudgeUrl = judgeUrl): Sender {
-  const { connectMs, headersMs, idleMs, maxHeaderBytes } = settings;
+  const { connectMs, headersMs, idleMs, minBytesPerSecond, maxHeaderBytes } = settings;
 
   async function open(target: ConnectTarget, signal: AbortSignal): Promise<Socket> {
     const plain = await connector.connect(target, signal);
@@ -59,7 +62,7 @@ export function guardedSender(settings: FetchSettings, connector: Connector, ca?
 
     async send({ url, headers, body, totalMs, confirm }, signal) {
       const target = judge(url, settings);
-      const deadline = startDeadline(totalMs, signal, late('answer'));
+      const deadline = startDeadline(totalMs, signal, late('answer', { limit: 'total' }));
       try {
         const socket = await open(target, deadline.signal);
         try {
@@ -68,7 +71,7 @@ export function guardedSender(settings: FetchSettings, connector: Connector, ca?
           const { content } = body;
           const response = await (Buffer.isBuffer(content)
             ? within(headersMs, deadline.signal, late('answer'), ask)
-            : whileItMoves(content, Math.max(idleMs, headersMs), deadline.signal, (moving, limited) =>
+            : whileItMoves(content, { idleMs: Math.max(idleMs, headersMs), minBytesPerSecond }, deadline.signal, (moving, limited) =>
                 ask(limited, { ...body, content: moving }),
               ));
           const { statusCode: status = 0, headers: answered } = response;
@@ -84,27 +87,42 @@ export function guardedSender(settings: FetchSettings, connector: Connector, ca?
   };
 }
 
-/** Ends work whose content is not taken, or that has no answer once it was. @param idleMs how long nothing may happen */
+/** Longer than the idle time, as of downloads. */
+const RATE_WINDOWS = 2;
+
+/**
+ * Ends work whose content is not taken, or too slowly, or that has no answer once it was.
+ * @param limits how long nothing may happen, ms, and how much is taken at least, on average over twice that time and while the server is waited for
+ */
 async function whileItMoves<T>(
   content: Readable,
-  idleMs: number,
+  { idleMs, minBytesPerSecond }: Pick<FetchSettings, 'idleMs' | 'minBytesPerSecond'>,
   signal: AbortSignal,
   work: (moving: Readable, limited: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(late('take the file')()), idleMs);
   const unsubscribe = onAbort(signal, (reason) => over.abort(reason));
+  let takenBytes = 0;
   const moving = new Transform({
-    transform(chunk, _, done) {
+    transform(chunk: Buffer, _, done) {
+      takenBytes += chunk.length;
       timer.refresh();
       done(null, chunk);
     },
   });
+  const rateMs = RATE_WINDOWS * idleMs;
+  const rate = setInterval(() => {
+    const isWaiting = moving.readableLength >= moving.readableHighWaterMark;
+    if (isWaiting && takenBytes < (minBytesPerSecond * rateMs) / 1_000) over.abort(late('take the file fast enough')());
+    takenBytes = 0;
+  }, rateMs);
   pipeline(content, moving, () => {});
   try {
     return await work(moving, over.signal);
   } finally {
     clearTimeout(timer);
+    clearInterval(rate);
     unsubscribe();
     moving.destroy();
   }

@@ -37,7 +37,7 @@ export const fetchSettings = z.strictObject({
     .min(0)
     .default(4_096)
     .describe(
-      'A download that receives fewer bytes per second, on average over twice `fetch.idleMs` and while only its server is waited for, is aborted; 0: no minimum',
+      'A download that receives fewer bytes per second, or an upload that sends fewer, on average over twice `fetch.idleMs` and while only its server is waited for, is aborted; 0: no minimum',
     ),
   totalMs: milliseconds(300_000).describe('How long a download may take, redirects included, ms'),
 });

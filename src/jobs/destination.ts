@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { reasonTable } from '../errors.ts';
 import type { Encryption } from './encryption.ts';
-import { fail, storedResult } from './lifecycle.ts';
+import { fail, MAX_CLAIMS, storedResult } from './lifecycle.ts';
 import type { JobRecord, StoredFailure } from './record.ts';
-import { LEASE_MS } from './webhook.ts';
+import { dueAt, LEASE_MS } from './webhook.ts';
 
 /** How an S3 store is used: with credentials, or with a connection that the operator has declared. */
 export const S3Login = z.union([
@@ -57,16 +57,30 @@ export type StoringRecord = JobRecord & {
 export const isStoring = (record: JobRecord): record is StoringRecord =>
   record.state === 'storing' && record.destination?.sealed !== undefined && record.output !== undefined;
 
-/** An attempt begins: no other process begins one before it must have ended. Undefined where there is nothing to store now. */
-export function claimStoring(record: JobRecord, now: number, aloneSince = 0): StoringRecord | undefined {
-  if (!isStoring(record)) return undefined;
+/** Whether an attempt may begin: no other process has one under way, and the pause after the last one is over. */
+export function isDueToStore(record: JobRecord, now: number, aloneSince?: number): record is StoringRecord {
+  return isStoring(record) && dueAt(record.destination, aloneSince) <= now;
+}
+
+/** Whether no process has an attempt under way. */
+export const isIdleStoring = (record: JobRecord, now: number, aloneSince?: number): record is StoringRecord =>
+  isStoring(record) && (record.destination.begunAt === undefined || dueAt(record.destination, aloneSince) <= now);
+
+/**
+ * An attempt begins: no other process begins one before it must have ended. Undefined where there is nothing to store now.
+ * @returns a failed job where too many attempts ended with their processes: storing its result may be why
+ */
+export function claimStoring(record: JobRecord, now: number, aloneSince?: number): JobRecord | undefined {
+  if (!isDueToStore(record, now, aloneSince)) return undefined;
   const { destination } = record;
-  const { nextAt, begunAt } = destination;
-  const dueAt = begunAt !== undefined && begunAt < aloneSince ? Math.min(nextAt, aloneSince) : nextAt;
-  if (dueAt > now) return undefined;
+  const { attempts, begunAt, crashes = 0 } = destination;
+  // Every other end of an attempt takes its beginning away.
+  const crashed = begunAt === undefined ? crashes : crashes + 1;
+  if (crashed >= MAX_CLAIMS) return giveUpStoring(record, now, 'crashed');
+  const counted = crashed === 0 ? {} : { crashes: crashed };
   return {
     ...record,
-    destination: { ...destination, state: 'pending', attempts: destination.attempts + 1, nextAt: now + LEASE_MS, begunAt: now },
+    destination: { ...destination, ...counted, state: 'pending', attempts: attempts + 1, nextAt: now + LEASE_MS, begunAt: now },
   };
 }
 
@@ -82,6 +96,15 @@ export interface StoringEnd {
   readonly status?: number | undefined;
   readonly error?: string | undefined;
 }
+
+/** Why there was no answer, where a later attempt may have one. */
+const PASSES: ReadonlySet<string> = new Set(['dns', 'unreachable', 'timeout', 'unavailable', 'interrupted']);
+/** Statuses below 500 after which a later attempt may succeed (RFC 9110, RFC 6585, RFC 8470). */
+const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** Whether another attempt, or the same request later, may end otherwise. */
+export const canBeStoredLater = ({ status, error }: StoringEnd): boolean =>
+  status === undefined ? PASSES.has(error ?? '') : status >= 500 || TRANSIENT.has(status);
 
 /** @param outcome an attempt that is to follow, or the end @returns undefined where another one has begun, or the job was deleted */
 export function endStoring(
@@ -100,11 +123,14 @@ export function endStoring(
   return outcome === 'stored' ? storedResult(ended, now) : withoutResult(fail(ended, now, notStored(attempts, { status, error })));
 }
 
-/** Not one attempt may follow: what was encrypted goes. */
-export function giveUpStoring(record: JobRecord, now: number): JobRecord {
-  const { attempts = 0, lastStatus: status, lastError: error } = record.destination ?? {};
-  const { sealed: _, ...destination } = record.destination ?? { state: 'failed', attempts, nextAt: 0 };
-  return withoutResult(fail({ ...record, destination: { ...destination, state: 'failed' } }, now, notStored(attempts, { status, error })));
+/** Not one attempt may follow: what was encrypted goes. @param why there can be none; by default the last one's end says it */
+export function giveUpStoring(record: JobRecord, now: number, why?: string): JobRecord {
+  const { attempts = 0, lastStatus, lastError } = record.destination ?? {};
+  const { sealed: _, begunAt: __, ...destination } = record.destination ?? { state: 'failed', attempts, nextAt: 0 };
+  const known = lastStatus !== undefined || lastError !== undefined;
+  const last = why === undefined && known ? { status: lastStatus, error: lastError } : { error: why ?? 'unavailable' };
+  const told = { ...destination, state: 'failed', ...(why === undefined ? {} : { lastError: why }) } as const;
+  return withoutResult(fail({ ...record, destination: told }, now, notStored(attempts, last)));
 }
 
 /** The result of a job that failed is not kept: its client was to have it elsewhere. */
@@ -117,7 +143,11 @@ const WHY: Readonly<Record<string, string>> = {
   address: 'its host name cannot be resolved, or its address is not public',
   dns: 'its host name cannot be resolved, or its address is not public',
   unreachable: 'its server could not be reached, or did not take the file in time',
-  unavailable: 'this service could not send it',
+  timeout: 'its server did not take the file in the time that an attempt may take',
+  crashed: 'this service ended in the middle of each attempt',
+  disabled: 'this service stores no results elsewhere any more',
+  key: 'this service can no longer decrypt where it was to go, because its key was changed: send the request again',
+  connection: 'this service no longer has the connection that the request named',
 };
 
 const notStored = (attempts: number, { status, error }: StoringEnd): StoredFailure => {
@@ -126,6 +156,11 @@ const notStored = (attempts: number, { status, error }: StoringEnd): StoredFailu
   return {
     reason: 'output_not_stored',
     message: `${reasonTable.output_not_stored.slice(0, -1)}: ${why}.`,
-    details: { attempts, ...(status === undefined ? {} : { status }), ...(error === undefined ? {} : { store_error: error }) },
+    details: {
+      attempts,
+      ...(status === undefined ? {} : { status }),
+      ...(error === undefined ? {} : { store_error: error }),
+      ...(canBeStoredLater({ status, error }) || error === 'key' ? { retryable: true } : {}),
+    },
   };
 };

@@ -71,6 +71,8 @@ const Destination = z.strictObject({
   nextAt: time,
   /** Start of the attempt that is under way, or that ended with its process. */
   begunAt: time.optional(),
+  /** Attempts that ended with their processes. */
+  crashes: z.number().int().optional(),
   /** `DestinationTarget`, encrypted; removed with the job's end. */
   sealed: z.string().optional(),
   /** HTTP status of the last answer; or why there was none. */

@@ -57,8 +57,6 @@ export interface Deliverer {
 const ATTEMPT_MS = 30_000;
 /** The error of an attempt that this process broke off. */
 const INTERRUPTED = 'interrupted';
-/** Attempts that one process waits to make; upkeep finds the others. */
-const MOST_TIMERS = 10_000;
 
 interface Waiting extends Turn {
   readonly id: string;
@@ -72,25 +70,18 @@ class Withdrawn extends Error {
 
 export function startDeliverer(deps: DelivererDeps): Deliverer {
   const { jobs, durability, encryption, sender, keys, body, settings, clock, random = Math.random, aloneSince, log, onAttempt } = deps;
-  const stopping = new AbortController();
-  const running = new Set<Promise<void>>();
-  /** By job, for the next attempt. */
-  const timers = new Map<string, NodeJS.Timeout>();
-
-  const track = (work: Promise<void>, id: string): Promise<void> => {
-    const tracked = work
-      // Its lease ends soon, and upkeep offers it again.
-      .catch((err: unknown) => log.warn({ job_id: id, err }, 'a message of a webhook could not be handled; it is tried again'))
-      .finally(() => running.delete(tracked));
-    running.add(tracked);
-    return tracked;
-  };
+  const { follow, track, again, stopping, stop } = followJobs({
+    jobs,
+    isThere: hasEnded,
+    offer: (stored) => offer(stored),
+    failed: (id, err) => log.warn({ job_id: id, err }, 'a message of a webhook could not be handled; it is tried again'),
+  });
 
   /** Those that wait for their turn or are being sent. */
   const turns = startTurns<Waiting>(settings, (turn) => track(deliver(turn), turn.id));
 
   const offer = ({ record, revision }: Stored): void => {
-    if (stopping.signal.aborted || turns.has(record.id) || !isUndelivered(record)) return;
+    if (stopping.aborted || turns.has(record.id) || !isUndelivered(record)) return;
     if (visibility(record, clock()) !== 'live') {
       void track(giveUp({ record, revision }), record.id);
       return;
@@ -153,44 +144,24 @@ export function startDeliverer(deps: DelivererDeps): Deliverer {
     };
     const headers = keys.headers(messageId, content, clock(), secret);
     const sent = { method: 'POST', type: 'application/json', bytes: content.length, content } as const;
-    return sender.send({ url, headers, body: sent, totalMs: ATTEMPT_MS, confirm }, stopping.signal);
+    return sender.send({ url, headers, body: sent, totalMs: ATTEMPT_MS, confirm }, stopping);
   }
 
   /** @returns undefined where no attempt was made @throws what is our own trouble */
   function endedBy(error: unknown): Attempted | undefined {
     if (error instanceof Withdrawn) return undefined;
-    if (stopping.signal.aborted) return { error: INTERRUPTED };
+    if (stopping.aborted) return { error: INTERRUPTED };
     if (!(error instanceof Failure)) throw error;
     const { reason } = error.details;
     return { error: error.code === 'URL_REFUSED' && typeof reason === 'string' ? reason : 'unavailable' };
   }
 
-  /** Upkeep offers it as well, but looks less often. */
-  const again = (id: string, ms: number): void => {
-    if (stopping.signal.aborted || timers.size >= MOST_TIMERS) return;
-    clearTimeout(timers.get(id));
-    const look = async () => {
-      timers.delete(id);
-      const stored = await jobs.get(id);
-      if (stored !== undefined) offer(stored);
-    };
-    timers.set(
-      id,
-      setTimeout(() => void track(look(), id), ms),
-    );
-  };
-
-  const { follow, stop: unfollow } = followJobs({ jobs, isThere: hasEnded, arrived: offer, track });
-
   return {
     follow,
     offer,
     async stop() {
-      stopping.abort(new Error('the process stops'));
       turns.stop();
-      for (const timer of timers.values()) clearTimeout(timer);
-      unfollow();
-      while (running.size > 0) await Promise.all(running);
+      await stop();
     },
   };
 }

@@ -144,7 +144,11 @@ export function failureOfJob(record: JobRecord): Failure {
   if (reasonOf(stored) === 'invalid_option')
     return new Failure('INVALID_OPTION', { says: stored.message, details: { ...stored.details, job_id: record.id } });
   if (reasonOf(stored) === 'output_not_stored')
-    return new Failure('OUTPUT_NOT_STORED', { says: stored.message, details: { ...stored.details, job_id: record.id } });
+    return new Failure('OUTPUT_NOT_STORED', {
+      says: stored.message,
+      details: { ...stored.details, job_id: record.id },
+      retryable: mayPass(record),
+    });
   const engine = record.engine?.name;
   return conversionFailed(reasonOf(stored), {
     ...(stored.message === '' ? {} : { says: stored.message }),

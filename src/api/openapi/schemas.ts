@@ -87,7 +87,7 @@ function withoutSafeBounds({ jsonSchema }: { jsonSchema: Schema }): void {
 function errorSchema(code: Code): Schema {
   const { says, retryable } = errorTable[code];
   // For these it depends on the cause.
-  const varies = code === 'URL_REFUSED' || code === 'CONVERSION_FAILED';
+  const varies = code === 'URL_REFUSED' || code === 'CONVERSION_FAILED' || code === 'OUTPUT_NOT_STORED';
   const shape = z.looseObject({ request_id: z.string(), retryable: z.literal(varies ? [false, true] : [retryable]), ...details[code] });
   const { $schema: _, ...particulars } = z.toJSONSchema(shape, { io: 'input', override: withoutSafeBounds }) as Schema;
   return {

@@ -26,11 +26,14 @@ export function refusedSubmission(
   });
 }
 
-/** The failure of a job in state `error`: its submission was refused, or its conversion failed. */
+/** The failure of a job in state `error`: its submission was refused, or its conversion failed. Final: the same resource has this one job. */
 export function failureOfSubmitted(record: JobRecord): Failure {
   const { refused, ...details } = record.failure?.details ?? {};
-  if (!isCode(refused)) return failureOfJob(record);
-  return new Failure(refused, { says: record.failure?.message ?? '', details: { ...details, job_id: record.id } });
+  if (!isCode(refused)) {
+    const { code, message, details: told } = failureOfJob(record);
+    return new Failure(code, { says: message, details: told, retryable: false });
+  }
+  return new Failure(refused, { says: record.failure?.message ?? '', details: { ...details, job_id: record.id }, retryable: false });
 }
 
 const isCode = (value: unknown): value is Code => typeof value === 'string' && Object.hasOwn(errorTable, value);

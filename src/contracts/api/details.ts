@@ -28,7 +28,9 @@ export const details: Readonly<Record<string, z.ZodRawShape>> = {
     status: z.number().int().optional().describe('HTTP status that the store answered with'),
     store_error: text
       .optional()
-      .describe('Why it did not answer: `dns`, `unreachable`, `address`, `unavailable`, `interrupted`, `missing`'),
+      .describe(
+        'Why it did not answer: `dns`, `unreachable`, `timeout`, `address`, `unavailable`, `interrupted`, `missing`, `crashed`, `disabled`, `key`, `connection`',
+      ),
     attempts: count,
     job_id: text.optional(),
   },

@@ -43,13 +43,22 @@ export function parseNetwork(text: string): Network {
 
 export const isNetwork = (text: string): boolean => read(text) !== undefined;
 
+/** Whether all of a client can be in it: one of IPv6 is a /64. True of text that is no network. */
+export function holdsClients(text: string): boolean {
+  const network = read(text);
+  return network === undefined || network.family === 'ipv4' || network.bits <= CLIENT_BITS;
+}
+
 const BITS = { ipv4: 32, ipv6: 128 } as const;
+
+/** Prefix length of an IPv6 subscriber's network. */
+const CLIENT_BITS = 64;
 
 /** `::ffff:0:0/96`, under which IPv6 holds all of IPv4 (RFC 4291, 2.5.5.2). */
 const MAPPED = [0, 0, 0, 0, 0, 0xffff];
 const MAPPED_BITS = 96;
 
-function read(text: string): Network | undefined {
+function read(text: string): (Network & { readonly family: Address['family']; readonly bits: number }) | undefined {
   if (text.length > LONGEST_ADDRESS) return undefined;
   const [, base = '', length] = /^([\d.]+|[\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
   const address = parseAddress(base);
@@ -59,7 +68,8 @@ function read(text: string): Network | undefined {
   if (bits < 0 || bits > BITS[address.family]) return undefined;
   const list = new BlockList();
   list.addSubnet(address.text, bits, address.family);
-  return { has: (other) => other.family === address.family && list.check(other.text, other.family) };
+  const { family } = address;
+  return { family, bits, has: (other) => other.family === family && list.check(other.text, other.family) };
 }
 
 /** The eight groups of an IPv6 address. */

@@ -12,7 +12,7 @@ interface EndsDeps extends Omit<ApiDeps, 'webhooks' | 'destinations' | 'limits'>
   readonly sender: Sender | undefined;
   /** Objects that requests name. */
   readonly places: S3Places;
-  readonly config: Pick<Config, 'webhooks' | 'destinations'>;
+  readonly config: Pick<Config, 'webhooks' | 'destinations' | 'fetch' | 'egress'>;
   readonly aloneSince?: number;
 }
 
@@ -25,15 +25,15 @@ interface Ends {
 
 export function endsFor({ config, ...deps }: EndsDeps): Ends {
   const webhooks = webhooksFor({ ...deps, settings: config.webhooks });
-  const destinations = destinationsFor({ ...deps, settings: config.destinations });
+  const destinations = destinationsFor({ ...deps, config });
   return {
-    api: { webhooks: webhooks?.api, destinations: destinations?.api },
+    api: { webhooks: webhooks?.api, destinations: destinations.api },
     offer(stored) {
-      destinations?.offer(stored);
+      destinations.offer(stored);
       webhooks?.offer(stored);
     },
     async stop() {
-      await Promise.all([destinations?.stop(), webhooks?.stop()]);
+      await Promise.all([destinations.stop(), webhooks?.stop()]);
     },
   };
 }

@@ -178,7 +178,7 @@ describe('a submission', () => {
     await convert({ ...about, encrypted });
     const answer = await ended(about);
     if (end === 'done') expect(jobOf(answer)).toMatchObject({ status: 'done', destination: { state: 'stored', attempts: 1 } });
-    else expect(errorOf(answer)).toMatchObject({ code: 'OUTPUT_NOT_STORED', details: { status: end } });
+    else expect(errorOf(answer)).toMatchObject({ code: 'OUTPUT_NOT_STORED', details: { status: end, retryable: false } });
     expect(timesAsked(`${path}?secret`)).toBe(1);
     expect(JSON.stringify(answer)).not.toContain('?secret');
   });

@@ -1,13 +1,23 @@
 /** Results that are stored where clients want them, on servers of the test's own. */
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call, post } from '../../kit/api/assistant.ts';
 import { type Receiver, startReceiver } from '../../kit/api/receiver.ts';
 import { eventually } from '../../kit/api/wire.ts';
-import { type Answer, convert, endProcess, readAnswer, type Service, startProcess, startService } from '../../kit/roles/service.ts';
+import { freePort } from '../../kit/exec/ports.ts';
+import {
+  type Answer,
+  convert,
+  endProcess,
+  readAnswer,
+  type Service,
+  spawnService,
+  startProcess,
+  startService,
+} from '../../kit/roles/service.ts';
 
 const TABLE = { name: 'table.csv', bytes: Buffer.from('name,size\nkestrel,7\n') };
 const RESULT = 'name\tsize\nkestrel\t7\n';
@@ -79,7 +89,7 @@ it.each([
   const { status: answered, error, data } = await send(path);
   expect({ answered, error }).toMatchObject({
     answered: 424,
-    error: { code: 'OUTPUT_NOT_STORED', details: { status, attempts: 1, retryable: true } },
+    error: { code: 'OUTPUT_NOT_STORED', details: { status, attempts: 1, retryable: false } },
   });
   expect(data).toMatchObject({ status: 'error', destination: { state: 'failed', last_status: status } });
   expect(receiver.at(path)).toHaveLength(1);
@@ -105,7 +115,7 @@ it('what may pass is tried again; an answer without end is not read', async () =
   expect(receiver.at('/flaky').map(({ body }) => body)).toEqual([RESULT, RESULT]);
 });
 
-it('a job that is deleted while its result is sent ends the connection, and no other attempt follows', async () => {
+it('a job that is deleted while its result is sent, or waits to be sent again, ends the connection, and no other attempt follows', async () => {
   let isClosed = false;
   receiver.answer('/deleted', (response) => {
     response.on('close', () => {
@@ -116,8 +126,19 @@ it('a job that is deleted while its result is sent ends the connection, and no o
   await eventually(() => receiver.at('/deleted').length > 0, 'the result to be sent');
   await fetch(data?.links.self ?? '', { method: 'DELETE' });
   await eventually(() => isClosed, 'the connection to be closed');
-  await send('/after');
-  expect(receiver.at('/deleted')).toHaveLength(1);
+  receiver.answer('/between', 503);
+  const between = await send('/between', {}, LATER);
+  await eventually(
+    async () => JSON.stringify((await jobOf(between.data?.job_id)).data).includes('"last_status":503'),
+    'the first attempt to end',
+  );
+  await fetch(between.data?.links.self ?? '', { method: 'DELETE' });
+  // Its second attempt comes later than those of the others would have come.
+  let asked = 0;
+  receiver.answer('/witness', (response) => response.writeHead(asked++ === 0 ? 503 : 200, { 'retry-after': '3' }).end());
+  const witness = await send('/witness', {}, LATER);
+  expect((await untilEnded(witness.data?.job_id)).data).toMatchObject({ status: 'done', destination: { attempts: 2 } });
+  expect([receiver.at('/deleted').length, receiver.at('/between').length]).toEqual([1, 1]);
   expect(await (await fetch(`${service.url}/metrics`)).text()).toMatch(/^filemill_destination_seconds_count\{outcome="stored"\} \d+$/m);
 });
 
@@ -206,5 +227,39 @@ it('a result survives kill -9 of the service in the middle of an attempt; neithe
   for (const secret of [receiver.url, 'killed?', 'only-the-client-knows']) {
     expect(log).not.toContain(secret);
     expect(stored.includes(secret)).toBe(false);
+  }
+});
+
+it('the service itself is no place for results or messages, whatever its name: its public URL, or its port on this machine', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'filemill-destinations-'));
+  await chmod(dataDir, 0o755);
+  const port = await freePort();
+  const fetching = { http: true, ports: [port, 443], allow: ['127.0.0.0/8', '::/0', '0.0.0.0/0'] };
+  const environment = { PORT: String(port), PUBLIC_URL: 'https://files.example.org/mill' };
+  const one = { ...(await spawnService(dataDir, { fetch: fetching }, environment)), url: `http://127.0.0.1:${port}` };
+  const login = (endpoint: string) => JSON.stringify({ endpoint, access_key_id: 'a', secret_access_key: 'b' });
+  try {
+    const isServing = () =>
+      fetch(`${one.url}/api/v1/health`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    await eventually(isServing, 'the service');
+    for (const own of [
+      'https://files.example.org',
+      ...['127.0.0.7', 'localhost', '[::1]', hostname()].map((host) => `http://${host}:${port}`),
+    ])
+      for (const fields of [
+        { output_url: `${own}/put` },
+        { output_url: 's3://bucket/a.tsv', s3: login(own) },
+        { webhook_url: `${own}/hook` },
+      ])
+        expect([own, await convert(one.url, TABLE, 'tsv', fields)]).toMatchObject([
+          own,
+          { status: 400, error: { code: 'URL_REFUSED', details: { reason: 'address', field: Object.keys(fields)[0] } } },
+        ]);
+  } finally {
+    await endProcess(one);
+    await rm(dataDir, { recursive: true, force: true });
   }
 });

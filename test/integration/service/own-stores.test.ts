@@ -33,7 +33,7 @@ beforeAll(async () => {
   await writeFile(join(secretDir, 'accessKeyId'), `${bucket.accessKeyId}\n`);
   await writeFile(join(secretDir, 'secretAccessKey'), `${bucket.secretAccessKey}\n`);
   const port = Number(new URL(minio.endpoint).port);
-  const open = { endpoint: minio.endpoint, buckets: [bucket.bucket], clients: ['127.0.0.0/8', '::1'] };
+  const open = { endpoint: minio.endpoint, buckets: [bucket.bucket], clients: ['127.0.0.0/8', '::/64'] };
   service = await startService({ fetch: { http: true, ports: [port], allow: ['127.0.0.1/32'] }, upkeep: { intervalMs: 100 } });
   closed = await startService({
     fetch: { privateOrigins: [minio.endpoint] },

@@ -11,6 +11,8 @@ it.each([301, 307, 400, 403, 404, 409, 411, 412, 413])('%i: no other attempt wou
   expect(after({ status })).toBe('failed'),
 );
 
+it('an attempt that took all of its time is the last', () => expect(after({ error: 'timeout' })).toBe('failed'));
+
 it.each(['scheme', 'port', 'address', 'credentials', 'anything'])('%s: it is no place for a result', (error) =>
   expect(after({ error })).toBe('failed'),
 );

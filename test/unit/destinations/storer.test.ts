@@ -15,8 +15,8 @@ import { addressJudge } from '../../../src/fetch/address.ts';
 import { directConnector } from '../../../src/fetch/direct-connector.ts';
 import { guardedSender } from '../../../src/fetch/send.ts';
 import { fetchSettings } from '../../../src/fetch/settings.ts';
-import { newDestination } from '../../../src/jobs/destination.ts';
-import { encryptionWith } from '../../../src/jobs/encryption.ts';
+import { claimStoring, newDestination } from '../../../src/jobs/destination.ts';
+import { type Encryption, encryptionWith } from '../../../src/jobs/encryption.ts';
 import { cancel } from '../../../src/jobs/lifecycle.ts';
 import { openSqliteJobs } from '../../../src/jobs/sqlite/jobs.ts';
 import type { JobStore, Stored } from '../../../src/jobs/store.ts';
@@ -33,9 +33,11 @@ let receiver: Receiver;
 let refusing: Server;
 /** Takes connections, and reads nothing. */
 let deaf: ReturnType<typeof createTcpServer>;
+/** Reads 64 KiB every 5 ms at most. */
+let sluggish: ReturnType<typeof createTcpServer>;
 let folder: string;
 let jobs: JobStore;
-const now = START;
+let now = START;
 const outcomes: StoringOutcome[] = [];
 const log: string[] = [];
 const started: Storer[] = [];
@@ -46,7 +48,12 @@ beforeAll(async () => {
   receiver = await startReceiver();
   refusing = createServer().on('checkContinue', (_, response) => response.writeHead(403).end());
   deaf = createTcpServer((socket) => void socket.pause().on('error', () => {}));
-  for (const server of [refusing, deaf]) await once(server.listen(0, '127.0.0.2'), 'listening');
+  sluggish = createTcpServer({ highWaterMark: 65_536, pauseOnConnect: true }, (socket) => {
+    socket.write('HTTP/1.1 100 Continue\r\n\r\n');
+    const timer = setInterval(() => socket.read(), 5);
+    socket.on('error', () => {}).on('close', () => clearInterval(timer));
+  });
+  for (const server of [refusing, deaf, sluggish]) await once(server.listen(0, '127.0.0.2'), 'listening');
   folder = await mkdtemp(join(tmpdir(), 'filemill-storer-'));
   jobs = openSqliteJobs(join(folder, 'jobs.db'), () => now);
 });
@@ -56,14 +63,32 @@ afterAll(async () => {
   await receiver.close();
   refusing.close();
   deaf.close();
+  sluggish.close();
   await rm(folder, { recursive: true });
 });
 
 const portOf = (server: { address(): unknown }): number => (server.address() as AddressInfo).port;
 
-function start({ idleMs = 300, ...wanted }: { readonly idleMs?: number; readonly uploadMs?: number } = {}): Storer {
-  const ports = [receiver.port, portOf(refusing), portOf(deaf)];
-  const fetching = fetchSettings.parse({ http: true, ports, allow: ['127.0.0.2/32'], headersMs: 300, idleMs });
+interface Started {
+  readonly idleMs?: number;
+  readonly minBytesPerSecond?: number;
+  readonly uploadMs?: number;
+  /** Bytes of the result. */
+  readonly bytes?: number;
+  readonly isEnabled?: boolean;
+  readonly known?: Encryption;
+}
+
+function start({
+  idleMs = 2_000,
+  minBytesPerSecond = 0,
+  bytes = BYTES,
+  isEnabled = true,
+  known = encryption,
+  ...wanted
+}: Started = {}): Storer {
+  const ports = [receiver.port, portOf(refusing), portOf(deaf), portOf(sluggish)];
+  const fetching = fetchSettings.parse({ http: true, ports, allow: ['127.0.0.2/32'], headersMs: 2_000, idleMs, minBytesPerSecond });
   const resolve = async (name: string) => [name === 'private.test' ? '127.0.0.1' : '127.0.0.2'];
   const connector = directConnector(fetching, { resolve, judge: addressJudge(fetching) });
   const note = (about: object, says: string) => void log.push(JSON.stringify([about, says]));
@@ -72,13 +97,13 @@ function start({ idleMs = 300, ...wanted }: { readonly idleMs?: number; readonly
     if (broken instanceof Error) throw broken;
     return broken !== undefined
       ? new Readable({ read: () => {}, construct: (done) => done(new Error('the disk has failed')) })
-      : Readable.from(Array.from({ length: 48 }, () => Buffer.alloc(BYTES / 48, 7)));
+      : Readable.from(chunks(bytes));
   };
   const storer = startStorer({
     jobs,
-    encryption,
-    put: putWith(guardedSender(fetching, connector), { get }, s3Places({}), settings),
-    hostOf: ({ url }) => URL.parse(url)?.hostname ?? '',
+    encryption: known,
+    put: isEnabled ? putWith(guardedSender(fetching, connector), { get }, s3Places({}), settings) : undefined,
+    hostOf: ({ url, s3 }) => (s3 === undefined ? URL.parse(url)?.hostname : s3Places({}).originOf(s3)),
     ended: () => {},
     onCancel: () => () => {},
     settings,
@@ -92,11 +117,20 @@ function start({ idleMs = 300, ...wanted }: { readonly idleMs?: number; readonly
   return storer;
 }
 
+function* chunks(bytes: number): Generator<Buffer> {
+  for (let sent = 0; sent < bytes; sent += 65_536) yield Buffer.alloc(65_536, 7);
+}
+
 /** A job whose conversion has ended. */
-async function aStoring(path: string, host = '127.0.0.2', port = receiver.port): Promise<Stored> {
+async function aStoring(
+  path: string,
+  host = '127.0.0.2',
+  port = receiver.port,
+  { sizeBytes = BYTES, ...more }: { sizeBytes?: number; s3?: { connection: string } } = {},
+): Promise<Stored> {
   const record = aRecord();
-  const target = { url: `http://${host}:${port}${path}`, headers: {}, client: 'c' };
-  const output = { key: `jobs/${record.id}/out`, filename: 'a.bin', sizeBytes: BYTES, contentType: 'image/png', sha256: '', files: 1 };
+  const target = { url: `http://${host}:${port}${path}`, headers: {}, client: 'c', ...more };
+  const output = { key: `jobs/${record.id}/out`, filename: 'a.bin', sizeBytes, contentType: 'image/png', sha256: '', files: 1 };
   return jobs.create({ ...record, state: 'storing', queuedAt: now, output, destination: newDestination(encryption, record.id, target) });
 }
 const recordOf = async ({ record: { id } }: Stored) => (await jobs.get(id))?.record;
@@ -125,6 +159,7 @@ it('a refusal by the headers is read, and nothing of the file is sent', async ()
     state: 'error',
     failure: { reason: 'output_not_stored', details: { status: 403, attempts: 1 } },
   });
+  expect((await recordOf(stored))?.failure?.details).not.toHaveProperty('retryable');
   expect((await recordOf(stored))?.output).toBeUndefined();
 });
 
@@ -141,12 +176,25 @@ it.each([
   20_000,
 );
 
-it('an attempt ends after its time, whatever its server does', async () => {
+it('a server that takes the file too slowly is given up long before the time of an attempt', async () => {
+  const sizeBytes = 256 << 20;
+  const stored = await aStoring('/', 'sluggish.test', portOf(sluggish), { sizeBytes });
+  const begun = performance.now();
+  start({ minBytesPerSecond: 32 << 20, bytes: sizeBytes }).offer(stored);
+  expect(await until(stored, 'pending')).toMatchObject({ destination: { attempts: 1, lastError: 'unreachable' } });
+  // Longer than a server that takes nothing.
+  expect(performance.now() - begun).toBeGreaterThan(3_990);
+}, 60_000);
+
+it('an attempt ends after its time, whatever its server does, and no other follows', async () => {
   receiver.answer('/slow', () => {});
   const stored = await aStoring('/slow', 'slow.test');
   const begun = performance.now();
   start({ idleMs: 60_000, uploadMs: 1_000 }).offer(stored);
-  expect(await until(stored, 'pending')).toMatchObject({ destination: { attempts: 1, lastError: 'unreachable' } });
+  expect(await until(stored, 'failed')).toMatchObject({
+    destination: { attempts: 1, lastError: 'timeout' },
+    failure: { details: { store_error: 'timeout', attempts: 1, retryable: true } },
+  });
   expect(performance.now() - begun).toBeGreaterThan(900);
 }, 30_000);
 
@@ -165,10 +213,44 @@ it.each([
   }
 });
 
+it('a job whose attempts end with their processes again and again fails, and nothing is sent any more', async () => {
+  let stored = await aStoring('/crashes');
+  for (let deaths = 0; deaths < 3; deaths++) {
+    const claimed = claimStoring(stored.record, now);
+    if (claimed === undefined) throw new Error('an attempt that cannot begin');
+    stored = await jobs.update(claimed, stored.revision);
+    now += 61_000;
+  }
+  start().offer(stored);
+  expect(await until(stored, 'failed')).toMatchObject({
+    state: 'error',
+    failure: { reason: 'output_not_stored', details: { store_error: 'crashed', attempts: 3 } },
+  });
+  expect((await recordOf(stored))?.failure?.details).not.toHaveProperty('retryable');
+  expect(receiver.at('/crashes')).toEqual([]);
+});
+
+it.each([
+  ['stores nothing elsewhere', 'disabled', { isEnabled: false }, {}],
+  ['does not know the key', 'key', { known: encryptionWith(['another key of this test, long enough'], 'salt') }, {}],
+  ['does not know the connection', 'connection', {}, { s3: { connection: 'gone' } }],
+])('a result that waits for a service that %s fails its job at once', async (_, lastError, started, target) => {
+  const stored = await aStoring('/restarted', '127.0.0.2', receiver.port, target);
+  start(started).offer(stored);
+  const record = await until(stored, 'failed');
+  expect(record).toMatchObject({
+    state: 'error',
+    destination: { lastError },
+    failure: { details: { store_error: lastError, attempts: 0 } },
+  });
+  expect(record?.failure?.message).toMatch(/^The result could not be stored where the request wanted it: .*(any more|key|connection)/);
+  expect([record?.output, record?.destination?.sealed, receiver.at('/restarted')]).toEqual([undefined, undefined, []]);
+});
+
 it('nothing is sent for a job that was deleted, and an attempt that a stop interrupts is due at once for the next process', async () => {
   const deleted = await aStoring('/deleted');
   await jobs.update(cancel(deleted.record, now), deleted.revision);
-  const storer = start();
+  const storer = start({ idleMs: 60_000 });
   storer.offer(deleted);
   receiver.answer('/held', () => {});
   const held = await aStoring('/held');

@@ -148,6 +148,12 @@ describe('a mistake', () => {
       { S3_ENDPOINT: 'http://s3', S3_BUCKET: 'files', S3_SECRET_ACCESS_KEY: 'canary' },
       'S3_ACCESS_KEY_ID, s3.accessKeyId: received undefined; expected s3.accessKeyId and s3.secretAccessKey together, or neither, for credentials that the AWS SDK finds',
     ],
+    'of clients that a connection cannot be for is named': [
+      file(
+        'connections: {team: {endpoint: "https://s3.example.org", secretDir: /s, buckets: [files], clients: ["2001:db8::/64", "2001:db8::/65"]}}',
+      ),
+      'connections.team.clients.1: received "2001:db8::/65"; expected an IPv4 address or a CIDR such as 10.0.0.0/8, of IPv6 no longer than /64: an IPv6 client is known by its /64',
+    ],
     'of naming a file that is not there is named': [
       { CONFIG_FILE: '/nowhere.yaml' },
       "CONFIG_FILE: /nowhere.yaml cannot be read: ENOENT: no such file or directory, open '/nowhere.yaml'",

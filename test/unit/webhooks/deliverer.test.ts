@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 function start(settings: object = {}): Deliverer {
-  const fetching = fetchSettings.parse({ http: true, ports: [receiver.port], allow: ['127.0.0.2/32'], headersMs: 300 });
+  const fetching = fetchSettings.parse({ http: true, ports: [receiver.port], allow: ['127.0.0.2/32'], headersMs: 2_000 });
   // `moves.test` is public when it is asked for first, and this machine from then on.
   let asked = 0;
   const resolve = async (name: string) => [name === 'private.test' || (name === 'moves.test' && asked++ > 0) ? '127.0.0.1' : '127.0.0.2'];
