@@ -144,7 +144,7 @@ generate: node ## Writes every file that is derived from others
 # EXPRESSIONS=--all judges regular expressions again that were found safe.
 check: node
 	@echo "verify: format and lint" && biome check --error-on-warnings .
-	@echo "verify: types" && tsc -p . && tsc -p web
+	@echo "verify: types" && tsc -p . && tsc -p web && tsc -p clients/typescript
 	@echo "verify: generated files" && node scripts/generate.ts --check
 	@echo "verify: regular expressions" && node scripts/regular-expressions.ts $(EXPRESSIONS)
 	@echo "verify: subjects of new commits" && node scripts/commit-subjects.ts

@@ -24,6 +24,7 @@ const FEATURES: Readonly<Record<string, string>> = {
   'src/uploads': 'test/integration/uploads',
   'src/worker': 'test/integration/cluster',
   charts: 'test/cluster',
+  clients: 'test/integration/clients',
   manifests: 'test/cluster',
   web: 'test/integration/page',
 };

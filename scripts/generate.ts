@@ -12,10 +12,13 @@ import { errorTable, reasonTable } from '../src/errors.ts';
 import { manifestOf, readManifest } from '../src/exec/models/manifest.ts';
 import { admissionFile } from './admission.ts';
 import { chartFiles, installFile } from './chart.ts';
+import { clientTypes } from './clients.ts';
 import { composeFile } from './compose.ts';
 import { crdFiles } from './crds.ts';
 import { resourcePage } from './resource-page.ts';
 import { searchFiles } from './search-words.ts';
+
+const CLIENT_TYPES = 'clients/typescript/src/api.gen.ts';
 
 const stale: string[] = [];
 const isNew = write({
@@ -39,6 +42,8 @@ function writeDerived(): void {
     ...crdFiles(),
     ...searchFiles(),
   });
+  // From the document above, where it is the newest.
+  if (stale.length === 0) write({ [CLIENT_TYPES]: clientTypes('docs/openapi.json', read(CLIENT_TYPES)) });
   // The chart has a copy of the policies and the definitions.
   write(chartFiles());
   // Helm and the page of formats read the files above.
@@ -56,7 +61,7 @@ function writeDerived(): void {
 function write(all: Readonly<Record<string, string>>): boolean {
   let wrote = false;
   for (const [path, content] of Object.entries(all)) {
-    const wanted = /\.(md|yaml|1)$/.test(path) ? content : formatted(path, content);
+    const wanted = /\.(md|yaml|1)$/.test(path) || path === CLIENT_TYPES ? content : formatted(path, content);
     if (read(path) === wanted) continue;
     if (process.argv.includes('--check')) stale.push(path);
     else {

@@ -18,7 +18,7 @@ interface Place {
 
 /** What is generated follows from these: the manifests, the API's document, the workers in compose.cluster.yaml. */
 const PLACES: readonly Place[] = [
-  { files: ['package.json', 'server.json'], pattern: new RegExp(`^  "version": "${FOUND}"`, 'm') },
+  { files: ['package.json', 'server.json', 'clients/typescript/package.json'], pattern: new RegExp(`^  "version": "${FOUND}"`, 'm') },
   { files: ['package-lock.json'], pattern: new RegExp(`"name": "filemill",\\n\\s+"version": "${FOUND}"`, 'g') },
   { files: ['charts/filemill/Chart.yaml'], pattern: new RegExp(`^(?:version|appVersion): ${FOUND}`, 'gm') },
   { files: ['compose*.yaml', 'docs/cluster.md'], pattern: new RegExp(`FILEMILL_VERSION:-${FOUND}`, 'g') },

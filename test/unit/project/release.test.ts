@@ -123,6 +123,7 @@ describe('versions', () => {
       expect.arrayContaining([
         'package.json',
         'package-lock.json',
+        'clients/typescript/package.json',
         'server.json',
         'charts/filemill/Chart.yaml',
         'docs/operating/install.md',
