@@ -22,7 +22,7 @@ interface LoopWatchDeps {
 
 /** How often it samples while requests are in flight, ms: the routes of a line are of so short a time. */
 const EVERY_MS = 50;
-/** How often otherwise, ms: an idle process shall sleep. Of several blocks meanwhile the longest is told. */
+/** How often otherwise, ms: an idle process shall sleep. The longest block since the last sample is told. */
 const IDLE_EVERY_MS = 1_000;
 /** Blocks longer than the first are measured, longer than the second also logged, ms. */
 const MEASURED_MS = 50;

@@ -326,6 +326,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     parseAddress: as(module['parseAddress']),
     clientNetwork: NOT_FOREIGN,
     parseNetwork: as(module['parseNetwork']),
+    holdsClients: as(module['holdsClients']),
     isNetwork: as(module['isNetwork']),
   }),
   'limits/clients/client.ts': () => {
