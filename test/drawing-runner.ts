@@ -45,7 +45,8 @@ function leaveOut(suite: RunnerTestSuite, share: Share): void {
 
 /** What each `it.each` and `describe.each` of a suite made: its rows have the place of the call. */
 function tablesOf({ tasks }: RunnerTestSuite): readonly (readonly Drawn[])[] {
-  const rows = tasks.filter(({ each }) => each === true);
+  // Those of a module that several files share have no place.
+  const rows = tasks.filter(({ each, location }) => each === true && location !== undefined);
   return [...Map.groupBy(rows, ({ location }) => `${location?.line}:${location?.column}`).values()];
 }
 

@@ -66,6 +66,8 @@ export interface Storer {
   stop(): Promise<void>;
 }
 
+/** How long others have to store a result that this process cannot, ms: new settings and keys come to one process after the other. */
+const OTHERS_MS = 10 * 60_000;
 /** How often an attempt that goes on is made known, ms: much less than its lease. */
 const RENEW_MS = 15_000;
 /** The error of an attempt that this process broke off. */
@@ -94,8 +96,10 @@ export function startStorer(deps: StorerDeps): Storer {
   const offer = ({ record, revision }: Stored): void => {
     if (stopping.aborted || turns.has(record.id) || !isIdleStoring(record, clock(), aloneSince)) return;
     const turn = turnOf(record);
-    if (typeof turn === 'string') void track(giveUp({ record, revision }, turn), record.id);
-    else if (isDueToStore(record, clock(), aloneSince)) turns.add(turn);
+    if (typeof turn === 'string') {
+      const since = Math.max(record.queuedAt ?? record.createdAt, record.destination.nextAt);
+      if (aloneSince !== undefined || clock() - since > OTHERS_MS) void track(giveUp({ record, revision }, turn), record.id);
+    } else if (isDueToStore(record, clock(), aloneSince)) turns.add(turn);
   };
 
   /** @returns why there can be none, as after a restart with other settings */

@@ -74,7 +74,7 @@ export function claimStoring(record: JobRecord, now: number, aloneSince?: number
   if (!isDueToStore(record, now, aloneSince)) return undefined;
   const { destination } = record;
   const { attempts, begunAt, crashes = 0 } = destination;
-  // Every other end of an attempt takes its beginning away.
+  // Every end of an attempt that could be written takes its beginning away.
   const crashed = begunAt === undefined ? crashes : crashes + 1;
   if (crashed >= MAX_CLAIMS) return giveUpStoring(record, now, 'crashed');
   const counted = crashed === 0 ? {} : { crashes: crashed };
@@ -101,6 +101,9 @@ export interface StoringEnd {
 const PASSES: ReadonlySet<string> = new Set(['dns', 'unreachable', 'timeout', 'unavailable', 'interrupted']);
 /** Statuses below 500 after which a later attempt may succeed (RFC 9110, RFC 6585, RFC 8470). */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** Why no attempt follows, though the same request may succeed: nothing was wrong with it. */
+const OURS: ReadonlySet<string> = new Set(['key', 'crashed', 'missing']);
 
 /** Whether another attempt, or the same request later, may end otherwise. */
 export const canBeStoredLater = ({ status, error }: StoringEnd): boolean =>
@@ -144,7 +147,7 @@ const WHY: Readonly<Record<string, string>> = {
   dns: 'its host name cannot be resolved, or its address is not public',
   unreachable: 'its server could not be reached, or did not take the file in time',
   timeout: 'its server did not take the file in the time that an attempt may take',
-  crashed: 'this service ended in the middle of each attempt',
+  crashed: 'this service did not finish its attempts',
   disabled: 'this service stores no results elsewhere any more',
   key: 'this service can no longer decrypt where it was to go, because its key was changed: send the request again',
   connection: 'this service no longer has the connection that the request named',
@@ -160,7 +163,7 @@ const notStored = (attempts: number, { status, error }: StoringEnd): StoredFailu
       attempts,
       ...(status === undefined ? {} : { status }),
       ...(error === undefined ? {} : { store_error: error }),
-      ...(canBeStoredLater({ status, error }) || error === 'key' ? { retryable: true } : {}),
+      ...(canBeStoredLater({ status, error }) || OURS.has(error ?? '') ? { retryable: true } : {}),
     },
   };
 };

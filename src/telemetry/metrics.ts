@@ -2,7 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** How often Node's own histogram of lags looks, ms: the usual 10 wakes an idle process a hundred times a second. */
-export const LAG_EVERY_MS = 1_000;
+export const LAG_EVERY_MS = 200;
 
 export interface PoolSeen {
   readonly pool: string;

@@ -78,12 +78,15 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
     const next = fault !== undefined || glances >= GLANCES ? check : glance;
     timer = setTimeout(() => void next(), fault === undefined ? HEALTHY_CHECK_MS : UNHEALTHY_CHECK_MS);
   };
-  let glances = 0;
+  let glances = GLANCES;
   const glance = async (): Promise<void> => {
     glances++;
     // What it finds is found again by the check that follows, or is gone.
-    const found = await checks.glance().catch(() => undefined);
-    if (found === undefined) schedule();
+    const isFine = await checks.glance().then(
+      (found) => found === undefined,
+      () => false,
+    );
+    if (isFine) schedule();
     else await check();
   };
   let checking: Promise<Fault | undefined> | undefined;

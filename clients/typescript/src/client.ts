@@ -4,7 +4,7 @@ import type { components, paths } from './api.gen.ts';
 import { download } from './download.ts';
 import { FilemillError } from './error.ts';
 import { pause, retryAfterMs, retrying, type Send } from './retry.ts';
-import { createUpload, sendPieces } from './upload.ts';
+import { createUpload, deleteUpload, sendPieces } from './upload.ts';
 
 type Job = components['schemas']['Job'];
 
@@ -40,6 +40,7 @@ export interface ConvertOptions {
   readonly onJob?: (job: Job) => void;
   /** How long the job is waited for, ms; an hour unless set. */
   readonly waitMs?: number;
+  /** Ends the wait for the job, which goes on. */
   readonly signal?: AbortSignal;
 }
 
@@ -49,10 +50,10 @@ export interface Converted {
   readonly contentType: string;
   readonly sizeBytes: number;
   /** The result; a connection that breaks is gone on with. */
-  stream(): ReadableStream<Uint8Array>;
-  blob(): Promise<Blob>;
+  stream(signal?: AbortSignal): ReadableStream<Uint8Array>;
+  blob(signal?: AbortSignal): Promise<Blob>;
   /** Deletes the job and its files, which the service otherwise does after two hours. */
-  delete(): Promise<void>;
+  delete(signal?: AbortSignal): Promise<void>;
 }
 
 export interface Filemill {
@@ -62,7 +63,9 @@ export interface Filemill {
   convert(source: Source, to: string, options?: ConvertOptions): Promise<Converted>;
 }
 
-/** Of one pause between two looks at a job, ms. */
+/** The slowest line on which a file is sent in one piece, bytes a ms. */
+const SLOWEST = 16;
+/** The longest pause between two looks at a job, ms. */
 const MOST_POLL_MS = 10_000;
 
 export function createFilemill(client: ClientOptions): Filemill {
@@ -75,22 +78,26 @@ export function createFilemill(client: ClientOptions): Filemill {
     return plain(request);
   };
   const send = retrying({ fetch: withHeaders, tries, tryMs });
-  const api = createClient<paths>({ baseUrl: root, fetch: send });
+  const api = createClient<paths>({ baseUrl: root, fetch: (request) => send(request) });
 
   return {
     api,
     async convert(source, to, options = {}) {
-      const { idempotencyKey = crypto.randomUUID(), waitMs = 3_600_000, onJob } = options;
+      const { idempotencyKey = randomKey(), waitMs = 3_600_000, onJob } = options;
       const over = AbortSignal.timeout(waitMs);
       const signal = options.signal === undefined ? over : AbortSignal.any([options.signal, over]);
       const { file, filename } = named(source, options.filename);
       const form = new FormData();
       for (const [name, value] of Object.entries({ ...options.options, to_format: to })) form.set(name, String(value));
       const uploads = { send, fetch: withHeaders, uploadsUrl: `${root}/api/v1/uploads`, pieceBytes, pieceMs: tryMs, signal };
+      let created: string | undefined;
       if (file.size <= pieceBytes && options.uploadId === undefined) form.set('file', file, filename);
       else {
         const id = options.uploadId ?? (await createUpload(uploads, file, filename));
-        if (options.uploadId === undefined) options.onUpload?.(id);
+        if (options.uploadId === undefined) {
+          created = id;
+          options.onUpload?.(id);
+        }
         await sendPieces(uploads, id, file);
         form.set('upload_id', id);
       }
@@ -100,40 +107,47 @@ export function createFilemill(client: ClientOptions): Filemill {
         headers: { 'idempotency-key': idempotencyKey },
         signal,
       });
-      let { job, response } = await jobIn(send, asked);
+      const moreMs = created === undefined ? file.size / SLOWEST : 0;
+      const first = await send(asked, { moreMs });
+      if (created !== undefined) await deleteUpload(uploads, created);
+      let { job, response } = await jobIn(first);
       onJob?.(job);
       const self = `${root}/api/v1/jobs/${job.job_id}`;
       while (job.status === 'processing') {
         await pause(Math.min(MOST_POLL_MS, retryAfterMs(response) || 1_000), signal);
-        ({ job, response } = await jobIn(send, new Request(self, { signal })));
+        ({ job, response } = await jobIn(await send(new Request(self, { signal }))));
         onJob?.(job);
       }
-      return converted(send, root, job, options.signal);
+      return converted(send, root, job);
     },
   };
 }
 
 /** @throws FilemillError, also where the job has failed */
-async function jobIn(send: Send, request: Request): Promise<{ job: Job; response: Response }> {
-  const response = await send(request);
+async function jobIn(response: Response): Promise<{ job: Job; response: Response }> {
   if (!response.ok) throw await FilemillError.from(response);
   const { data } = (await response.json()) as { data: Job };
   return { job: data, response };
 }
 
-function converted(send: Send, root: string, job: Job, signal: AbortSignal = new AbortController().signal): Converted {
+const NEVER = new AbortController().signal;
+
+/** Browsers have `randomUUID` over HTTPS alone. */
+const randomKey = (): string => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+function converted(send: Send, root: string, job: Job): Converted {
   if (job.output === undefined) throw new Error('The job is done, and has no output.');
   const { filename, content_type: contentType, size_bytes: sizeBytes } = job.output;
   const self = `${root}/api/v1/jobs/${job.job_id}`;
-  const stream = () => download(send, `${self}/output`, sizeBytes, signal);
+  const stream = (signal = NEVER) => download(send, `${self}/output`, sizeBytes, signal);
   return {
     job,
     filename,
     contentType,
     sizeBytes,
     stream,
-    blob: async () => new Blob([await new Response(stream()).arrayBuffer()], { type: contentType }),
-    async delete() {
+    blob: (signal) => new Response(stream(signal), { headers: { 'content-type': contentType } }).blob(),
+    async delete(signal = NEVER) {
       const response = await send(new Request(self, { method: 'DELETE', signal }));
       // It has expired meanwhile.
       if (!response.ok && response.status !== 404 && response.status !== 410) throw await FilemillError.from(response);

@@ -4,10 +4,13 @@ import { backoffMs, pause, type Send } from './retry.ts';
 
 /** Breaks one after another without a byte between them, before it is given up. */
 const MOST_BREAKS = 5;
+/** A connection without a byte for so long has broken, ms. */
+const IDLE_MS = 60_000;
 
 /** @param bytes its whole length @returns a stream that fails with FilemillError, or with why the last connection broke */
 export function download(send: Send, url: string, bytes: number, signal: AbortSignal): ReadableStream<Uint8Array> {
-  const arriving = chunks(send, url, bytes, signal);
+  const gone = new AbortController();
+  const arriving = chunks(send, url, bytes, AbortSignal.any([signal, gone.signal]));
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await arriving.next();
@@ -15,7 +18,9 @@ export function download(send: Send, url: string, bytes: number, signal: AbortSi
       else controller.enqueue(value);
     },
     async cancel() {
-      await arriving.return(undefined);
+      // What is being waited for ends, too.
+      gone.abort();
+      await arriving.return(undefined).catch(() => {});
     },
   });
 }
@@ -24,15 +29,21 @@ async function* chunks(send: Send, url: string, bytes: number, signal: AbortSign
   let received = 0;
   for (let breaks = 0; received < bytes; ) {
     const headers = received === 0 ? {} : { range: `bytes=${received}-` };
-    const response = await send(new Request(url, { headers, signal }));
-    if (!response.ok || response.body === null || (received > 0 && response.status !== 206)) throw await FilemillError.from(response);
+    const connection = new AbortController();
+    const response = await send(new Request(url, { headers, signal: AbortSignal.any([signal, connection.signal]) }));
+    if (!response.ok || response.body === null) throw await FilemillError.from(response);
+    // What stands between may send the whole again.
+    let known = response.status === 206 ? 0 : received;
     // Not every browser can iterate over a stream.
     const reader = response.body.getReader();
     try {
-      for (let read = await reader.read(); !read.done; read = await reader.read()) {
-        received += read.value.length;
+      for (let read = await readSoon(reader, connection); !read.done; read = await readSoon(reader, connection)) {
+        const fresh = read.value.subarray(known);
+        known -= read.value.length - fresh.length;
+        if (fresh.length === 0) continue;
+        received += fresh.length;
         breaks = 0;
-        yield read.value;
+        yield fresh;
       }
       if (received < bytes) throw new Error('The connection ended before the file did.');
     } catch (error) {
@@ -44,4 +55,13 @@ async function* chunks(send: Send, url: string, bytes: number, signal: AbortSign
     }
   }
   return undefined;
+}
+
+async function readSoon(reader: ReadableStreamDefaultReader<Uint8Array>, connection: AbortController) {
+  const timer = setTimeout(() => connection.abort(new Error('The connection stood still.')), IDLE_MS);
+  try {
+    return await reader.read();
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -7,7 +7,14 @@ export interface RetryOptions {
   readonly tryMs: number;
 }
 
-export type Send = (request: Request) => Promise<Response>;
+export interface SendOptions {
+  /** Whether it may be sent twice though its method and headers do not say so. */
+  readonly isRepeatable?: boolean;
+  /** How much longer one try may take, ms. */
+  readonly moreMs?: number;
+}
+/** @throws why no answer came · the reason of the request's signal */
+export type Send = (request: Request, options?: SendOptions) => Promise<Response>;
 
 /** Statuses after which the same request may succeed (RFC 9110, RFC 6585); 409 while an earlier request with its key is under way. */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 425, 429, 502, 503, 504]);
@@ -19,31 +26,35 @@ const isIdempotent = ({ method, headers }: Request): boolean =>
   method === 'GET' || method === 'HEAD' || method === 'DELETE' || headers.has('idempotency-key');
 
 export function retrying({ fetch, tries, tryMs }: RetryOptions): Send {
-  return async (request) => {
+  return async (request, { isRepeatable = isIdempotent(request), moreMs = 0 } = {}) => {
     for (let tried = 1; ; tried++) {
       const isLast = tried >= tries;
       let pauseMs = backoffMs(tried);
       try {
         // A request can be sent once: each try sends a copy.
-        const response = await within(tryMs, request.signal, (signal) => fetch(isLast ? request : request.clone(), { signal }));
-        if (isLast || !TRANSIENT.has(response.status) || !(await mayPass(response))) return response;
+        const response = await within(tryMs + moreMs, request.signal, (signal) => fetch(isLast ? request : request.clone(), { signal }));
+        if (isLast || !TRANSIENT.has(response.status) || !(await mayPass(response, isRepeatable))) return response;
         pauseMs = Math.max(pauseMs, retryAfterMs(response));
         await response.body?.cancel();
       } catch (error) {
-        if (isLast || request.signal.aborted || !isIdempotent(request)) throw error;
+        if (isLast || request.signal.aborted || !isRepeatable) throw error;
       }
       await pause(pauseMs, request.signal);
     }
   };
 }
 
-/** The error says whether the same request may succeed later; what stands between may answer without one. */
-async function mayPass(response: Response): Promise<boolean> {
+/**
+ * The error says whether the same request may succeed later; what stands between may answer without one, while the service goes on with the request.
+ * @param isRepeatable whether the request may be sent twice
+ */
+async function mayPass(response: Response, isRepeatable: boolean): Promise<boolean> {
   const body = (await response
     .clone()
     .json()
     .catch(() => undefined)) as { error?: { details?: { retryable?: boolean } } } | undefined;
-  return body?.error?.details?.retryable !== false;
+  const says = body?.error?.details?.retryable;
+  return isRepeatable ? says !== false : says === true && (response.status === 429 || response.status === 503);
 }
 
 /** The signal holds until the headers are there: the body has the time that its reader gives it. */

@@ -31,7 +31,8 @@ interface UploadDeps {
 export async function createUpload({ send, uploadsUrl, signal }: UploadDeps, file: Blob, filename: string): Promise<string> {
   const name = btoa(String.fromCharCode(...new TextEncoder().encode(filename)));
   const headers = { ...TUS, 'upload-length': String(file.size), 'upload-metadata': `filename ${name}` };
-  const response = await send(new Request(uploadsUrl, { method: 'POST', headers, signal }));
+  // At worst there is an upload without a byte.
+  const response = await send(new Request(uploadsUrl, { method: 'POST', headers, signal }), { isRepeatable: true });
   const id = /\/(upl_[0-9a-f]+)$/.exec(response.headers.get('location') ?? '')?.[1];
   if (!response.ok || id === undefined) throw await FilemillError.from(response);
   await response.body?.cancel();
@@ -48,24 +49,39 @@ export async function sendPieces(deps: UploadDeps, id: string, file: Blob): Prom
     const body = file.slice(offset, offset + pieceBytes);
     const headers = { ...TUS, 'upload-offset': String(offset), 'content-type': 'application/offset+octet-stream' };
     const limited = AbortSignal.any([signal, AbortSignal.timeout(pieceMs)]);
-    const response = await fetch(url, { method: 'PATCH', headers, body, signal: limited }).catch(() => undefined);
+    const response = await fetch(url, { method: 'PATCH', headers, body, signal: limited }).catch((error: unknown) => new Unanswered(error));
     signal.throwIfAborted();
-    if (response?.status === 204) {
+    if (response instanceof Response && response.status === 204) {
       offset += body.size;
       failures = 0;
       continue;
     }
-    if (++failures >= MOST_FAILURES) throw await failed(response);
-    await response?.body?.cancel();
-    await pause(Math.max(backoffMs(failures), response === undefined ? 0 : retryAfterMs(response)), signal);
+    if (response instanceof Response && !mayPass(response)) throw await FilemillError.from(response);
+    if (++failures >= MOST_FAILURES) throw response instanceof Response ? await FilemillError.from(response) : response;
+    if (response instanceof Response) await response.body?.cancel();
+    await pause(Math.max(backoffMs(failures), response instanceof Response ? retryAfterMs(response) : 0), signal);
     const reached = await offsetOf(deps, url);
     if (reached > offset) failures = 0;
     offset = reached;
   }
 }
 
-const failed = async (response: Response | undefined): Promise<Error> =>
-  response === undefined ? new Error('The service could not be reached.') : FilemillError.from(response);
+class Unanswered extends Error {
+  override readonly name = 'Unanswered';
+  constructor(cause: unknown) {
+    super('The service did not answer.', { cause });
+  }
+}
+
+/** Whether a piece may be taken later: another request may hold the upload, or the offset be another. */
+const mayPass = ({ status }: Response): boolean => status >= 500 || [408, 409, 423, 425, 429].includes(status);
+
+/** Once its job has it: a client may have some uploads only. Where this fails, it expires. */
+export async function deleteUpload({ fetch, uploadsUrl, pieceMs }: UploadDeps, id: string): Promise<void> {
+  const asked = { method: 'DELETE', headers: TUS, signal: AbortSignal.timeout(pieceMs) };
+  const response = await fetch(`${uploadsUrl}/${id}`, asked).catch(() => undefined);
+  await response?.body?.cancel();
+}
 
 /** @throws FilemillError where there is no such upload any more */
 async function offsetOf({ send, signal }: UploadDeps, url: string): Promise<number> {

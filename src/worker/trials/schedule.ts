@@ -84,12 +84,13 @@ export function startTrials({ engines, seats, states, atStart, pace }: TrialsDep
     }
   };
 
+  const seated = engines.filter(({ toolchains }) => seats.some(({ toolchain }) => toolchains.includes(toolchain)));
+
   /** Engines that share a program with one that has failed or recovered: they may have, too. */
   const suspects = new Set<Engine>();
   states.onChange((changed) => {
     const isWithdrawn = states.withdrawn.has(changed.id);
-    for (const engine of engines)
-      if (states.withdrawn.has(engine.id) !== isWithdrawn && shareProgram(engine, changed)) suspects.add(engine);
+    for (const engine of seated) if (states.withdrawn.has(engine.id) !== isWithdrawn && shareProgram(engine, changed)) suspects.add(engine);
     change.resolve();
   });
   const trySuspects = async (): Promise<void> => {
@@ -118,7 +119,6 @@ export function startTrials({ engines, seats, states, atStart, pace }: TrialsDep
     return dueAt - performance.now();
   };
 
-  const seated = engines.filter(({ toolchains }) => seats.some(({ toolchain }) => toolchains.includes(toolchain)));
   void (async () => {
     if (atStart) {
       await pause(first);

@@ -14,7 +14,7 @@ async function sleepsOf(pid: number | undefined): Promise<number> {
 
 const SECONDS = 15;
 
-it('wakes a few times a second, for all pools together', { timeout: 300_000 }, async () => {
+it('wakes for its watch of the event loop, and hardly otherwise', { timeout: 300_000 }, async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'filemill-rest-'));
   await chmod(dataDir, 0o755);
   await useKnownVersions(dataDir);
@@ -24,7 +24,7 @@ it('wakes a few times a second, for all pools together', { timeout: 300_000 }, a
     await pause(20_000);
     const before = await sleepsOf(service.child.pid);
     await pause(SECONDS * 1_000);
-    expect(((await sleepsOf(service.child.pid)) - before) / SECONDS).toBeLessThan(10);
+    expect(((await sleepsOf(service.child.pid)) - before) / SECONDS).toBeLessThan(35);
   } finally {
     await endProcess(service);
     await rm(dataDir, { recursive: true, force: true });

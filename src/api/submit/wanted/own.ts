@@ -8,20 +8,30 @@ import { namesOfMachine } from '../../http/base-url.ts';
 /** Addresses that lead here on every machine; to connect to the unspecified ones connects to this machine. */
 const LOCAL = ['127.0.0.0/8', '::1', '0.0.0.0', '::'].map(parseNetwork);
 
-/** @param base of the links in the answer @throws Failure `URL_REFUSED`: address, for the public URL, or the service's port at a name or an address of this machine */
+/** Ports of a proxy in front, which may serve others too. */
+const SHARED = [80, 443];
+
+/**
+ * @param base of the links in the answer
+ * @throws Failure `URL_REFUSED`: address, for the public URL, a name of the service at a port of it or of a proxy, or the service's own port at a
+ * name or an address of this machine
+ */
 export function refuseOwn({ service: { settings } }: Pick<ApiDeps, 'service'>, sent: string, base: string | undefined): void {
   const url = URL.parse(sent);
   if (url === null) return;
+  const [name, port] = [nameOf(url), portOf(url)];
   const own = [base, settings.publicUrl].flatMap((each) => URL.parse(each ?? '') ?? []);
   const ports = [settings.port, ...own.map(portOf)];
-  const isHere = ports.includes(portOf(url)) && isThisMachine(nameOf(url), settings.allowedHosts);
-  if (isHere || own.some((each) => nameOf(each) === nameOf(url) && portOf(each) === portOf(url))) throw urlRefused('address');
+  const named = [URL.parse(settings.publicUrl ?? '')].flatMap((each) => (each === null ? [] : [nameOf(each)]));
+  const isNamed = [...named, ...settings.allowedHosts.map((host) => host.toLowerCase())].includes(name);
+  const isHere = isThisMachine(name) && ports.includes(port) && !SHARED.includes(port);
+  if ((isNamed && [...ports, ...SHARED].includes(port)) || isHere || own.some((each) => nameOf(each) === name && portOf(each) === port))
+    throw urlRefused('address');
 }
 
-function isThisMachine(name: string, allowedHosts: readonly string[]): boolean {
+function isThisMachine(name: string): boolean {
   const address = parseAddress(name);
-  if (address === undefined)
-    return name.endsWith('.localhost') || [...allowedHosts, ...namesOfMachine(hostname())].some((own) => own.toLowerCase() === name);
+  if (address === undefined) return name.endsWith('.localhost') || namesOfMachine(hostname()).some((own) => own.toLowerCase() === name);
   const interfaces = Object.values(networkInterfaces()).flatMap((each = []) => each.map((one) => parseAddress(one.address)?.text));
   return interfaces.includes(address.text) || LOCAL.some((network) => network.has(address));
 }

@@ -97,6 +97,7 @@ export async function judgeObject(
   destinations.places.check(login, place, network);
   if ('connection' in login) return login;
   refuseOwn(deps, login.endpoint, base);
+  if (!login.pathStyle) refuseOwn(deps, login.endpoint.replace('://', `://${place.bucket}.`), base);
   await destinations.judge(login.endpoint, service.stopping);
   return login;
 }

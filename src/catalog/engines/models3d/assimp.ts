@@ -114,7 +114,7 @@ export const engine: Engine = {
   },
   plan: (task) => ({
     ...(task.source === '3mf' ? inMillimetres(task) : plan(task)),
-    ...(task.facts['library'] === true && { warnings: [WITHOUT_MATERIALS] }),
+    ...(task.facts['library'] === true && TARGETS[task.target]?.holds.includes(MATERIALS) === true && { warnings: [WITHOUT_MATERIALS] }),
   }),
   explain: (output, code) => reasonTold(output, code, ['input_limit']) ?? meaningOf(output, MEANINGS),
   limits: { memoryBytes: 1536 * 1024 ** 2 },

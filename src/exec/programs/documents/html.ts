@@ -31,7 +31,8 @@ const [input = '', output = ''] = process.argv.slice(2);
 if (input === '--version') process.stdout.write(`html ${VERSION}\n`);
 else
   await answering(() => {
-    const text = readFileSync(input, 'utf8');
+    // parse5 takes a mark of UTF-8 for text, which a head cannot have.
+    const text = readFileSync(input, 'utf8').replace(/^\uFEFF/, '');
     const page = text.length > MOST_TEXT || IS_XML.test(text) ? undefined : closed(text);
     writeFileSync(output, page ?? text);
     return page === undefined ? [LEFT] : [];
@@ -44,21 +45,28 @@ function closed(text: string): string | undefined {
     const document = parse<Tree.DefaultTreeAdapterMap>(text, { scriptingEnabled: false, treeAdapter: bounded(most) });
     const elements = [...nodesBelow(document)].map(({ node }) => node).filter(isElement);
     for (const table of elements.filter(({ tagName }) => tagName === 'table')) arrangeTable(table);
-    return serialize(document);
+    return serialize(document, { scriptingEnabled: false });
   } catch (error) {
     if (error instanceof FileRefused) return undefined;
     throw error;
   }
 }
 
-/** Paragraphs that are all in the elements that earlier ones left open make the square of what is written. */
+/** Paragraphs that are all in the elements that earlier ones left open, with all their attributes, make the square of what is written. */
 function bounded(most: number): TreeAdapter<Tree.DefaultTreeAdapterMap> {
   let made = 0;
+  let characters = 0;
   return {
     ...tree,
     createElement(name, namespace, attributes) {
       if (++made > most) throw beyond('elements of a page', most);
+      for (const attribute of attributes) characters += attribute.name.length + attribute.value.length;
+      if (characters > 2 * MOST_TEXT) throw beyond('characters in attributes', 2 * MOST_TEXT);
       return tree.createElement(name, namespace, attributes);
+    },
+    createCommentNode(data) {
+      if (++made > most) throw beyond('nodes of a page', most);
+      return tree.createCommentNode(data);
     },
   };
 }

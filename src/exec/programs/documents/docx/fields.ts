@@ -6,7 +6,9 @@ interface Field {
   /** Whether what follows is the field's result, and has a text itself. */
   isResult: boolean;
   isShown: boolean;
-  chosen: number;
+  /** By the person who filled it in. */
+  chosen?: number;
+  byDefault: number;
   readonly entries: string[];
 }
 
@@ -28,7 +30,8 @@ export class FormFields {
     else if (name === 'w:checkBox') field.value = OFF;
     else if (around === 'w:checkBox' && (name === 'w:checked' || name === 'w:default'))
       field.value = /^(?:0|false|off)$/.test(value ?? '') ? OFF : ON;
-    else if (around === 'w:ddList' && (name === 'w:result' || name === 'w:default')) field.chosen = Number(value);
+    else if (around === 'w:ddList' && name === 'w:result') field.chosen = Number(value);
+    else if (around === 'w:ddList' && name === 'w:default') field.byDefault = Number(value);
     else if (around === 'w:ddList' && name === 'w:listEntry') field.entries.push(value ?? '');
   }
 
@@ -40,9 +43,9 @@ export class FormFields {
   }
 
   #mark(type: string | undefined, field: Field | undefined): void {
-    if (type === 'begin') this.#fields.push({ value: '', isResult: false, isShown: false, chosen: 0, entries: [] });
+    if (type === 'begin') this.#fields.push({ value: '', isResult: false, isShown: false, byDefault: 0, entries: [] });
     else if (type === 'separate' && field !== undefined) field.isResult = true;
     else if (type === 'end' && this.#fields.pop() !== undefined && field?.isShown === false)
-      this.#ended += field.value || (field.entries[field.chosen] ?? '');
+      this.#ended += field.value || (field.entries[field.chosen ?? field.byDefault] ?? '');
   }
 }

@@ -64,6 +64,7 @@ it.each([
   ['a box that is not', formField('<w:checkBox><w:default w:val="1"/><w:checked w:val="0"/></w:checkBox>'), '☐'],
   ['a box as it was at first', formField('<w:checkBox><w:default w:val="1"/></w:checkBox>'), '☒'],
   ['a list of which an entry is chosen', formField(`<w:ddList><w:result w:val="1"/>${ENTRIES}</w:ddList>`), 'blue &amp; grey'],
+  ['a list with a default', formField(`<w:ddList><w:result w:val="1"/><w:default w:val="0"/>${ENTRIES}</w:ddList>`), 'blue &amp; grey'],
   ['a list of which none is', formField(`<w:ddList>${ENTRIES}</w:ddList>`), 'red'],
   ['a list whose text is there', formField(`<w:ddList>${ENTRIES}</w:ddList>`, '<w:r><w:t>red</w:t></w:r>'), undefined],
   ['a text', formField('<w:textInput><w:default w:val="x"/></w:textInput>', '<w:r><w:t>kestrel</w:t></w:r>'), undefined],
