@@ -34,6 +34,8 @@ const TOKEN = 'token-of-the-file-server';
 const BASIC = 'basic-password-of-the-server';
 const HEADER = 'header-value-of-the-server';
 const WRONG = 'this-password-opens-nothing';
+const SIGNATURE = 'signature-of-the-presigned-url';
+const STORE_HEADER = 'header-value-of-the-store';
 
 let kubernetes: Kubernetes;
 let cluster: Cluster;
@@ -47,8 +49,12 @@ let servers: Server[];
 let origins: string[];
 /** What each was sent: its path and its headers. */
 const asked: { readonly at: number; readonly path: string; readonly headers: IncomingHttpHeaders }[] = [];
+/** What was put there, by path. */
+const put = new Map<string, string>();
 /** All that went over NATS, but for what one worker is told of one conversion: there it gets the password that it opens the file with. */
 let overheard = '';
+/** What clients read of jobs. */
+let shown = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-secrets-'));
@@ -58,8 +64,16 @@ beforeAll(async () => {
   const { cert, key } = authority.identity('files', 'IP:127.0.0.1,IP:127.0.0.2');
   const identity = { cert: readFileSync(cert), key: readFileSync(key) };
   servers = ['127.0.0.1', '127.0.0.2'].map((host, at) =>
-    createServer(identity, ({ url = '', headers }, response) => {
+    createServer(identity, (request, response) => {
+      const { url = '', headers, method } = request;
       asked.push({ at, path: url, headers });
+      if (method === 'PUT') {
+        const keep = (body: string) => {
+          put.set(url, body);
+          response.writeHead(url.startsWith('/refused') ? 403 : 200).end();
+        };
+        return void text(request).then(keep, () => response.destroy());
+      }
       if (url === '/moved.pdf') return void response.writeHead(302, { location: `${origins[1]}/public.pdf` }).end();
       if (url === '/within.pdf') return void response.writeHead(302, { location: '/private.pdf' }).end();
       const knows = [`Bearer ${TOKEN}`, `Basic ${Buffer.from(`reader:${BASIC}`).toString('base64')}`];
@@ -92,7 +106,9 @@ beforeAll(async () => {
   await kubectl('apply', '--server-side', '--filename=manifests/rbac/all-namespaces.yaml');
   await kubectl('apply', `--namespace=${NAMESPACE}`, '--filename=manifests/rbac/secrets.yaml');
 
-  const fetch = { privateOrigins: [...origins, bucket.endpoint] };
+  // The second server is public, as far as results go.
+  const ports = [443, Number(new URL(origins[1] ?? '').port)];
+  const fetch = { privateOrigins: [...origins, bucket.endpoint], allow: ['127.0.0.2/32'], ports };
   const environment = { NODE_EXTRA_CA_CERTS: authority.ca, LOG_LEVEL: 'debug' };
   roles = [
     await cluster.start('api', environment, { fetch, limits: { enabled: false } }),
@@ -341,15 +357,47 @@ describe("a bucket of one's own", () => {
   });
 });
 
-it('no value of a Secret is in a message over NATS, a log, a status or an Event', async () => {
+describe('a destination from a Secret', () => {
+  const destination = (name: string) => ({
+    source: { s3: ownBucket({ key: 'incoming/board.pdf' }) },
+    destination: { urlFrom: ref(name, 'url'), headersFrom: [{ name: 'X-Store', ...ref(name, 'header') }] },
+  });
+  const secretFor = (name: string, path: string) =>
+    secret(
+      name,
+      { url: `${origins[1]}${path}?X-Signature=${SIGNATURE}`, header: STORE_HEADER },
+      { 'used-for': 'output', 'allowed-hosts': hosts() },
+    );
+
+  it('has the result before the job is complete, and no client that reads the job sees where', async () => {
+    await secretFor('store', '/stored');
+    await job('stored', destination('store'));
+    const { jobId } = await becomes('stored', 'Complete');
+    expect(put.get(`/stored?X-Signature=${SIGNATURE}`)).toContain(WORDS);
+    expect(asked.find(({ path }) => path.startsWith('/stored'))?.headers['x-store']).toBe(STORE_HEADER);
+    shown += await (await fetch(`${roles[0]?.url}/api/v1/jobs/${jobId}`)).text();
+    expect(shown).toContain('"destination":{"state":"stored"');
+  });
+
+  it('that refuses the result fails the job for good, with its status', async () => {
+    await secretFor('refusing', '/refused');
+    await job('refused', destination('refusing'));
+    const { error, jobId } = await becomes('refused', 'Failed');
+    expect(error?.code).toBe('OUTPUT_NOT_STORED');
+    shown += await (await fetch(`${roles[0]?.url}/api/v1/jobs/${jobId}`)).text();
+    expect(shown).toContain('OUTPUT_NOT_STORED');
+  });
+});
+
+it('no value of a Secret is in a message over NATS, a log, a status, an Event, or what clients read of a job', async () => {
   const kept = await Promise.all([
     kubectl('get', 'conversionjobs', '--all-namespaces', '--output=yaml', '--show-managed-fields'),
     kubectl('get', 'events', '--all-namespaces', '--output=yaml'),
   ]);
   const logs = [...roles.flatMap(({ lines }) => lines), ...controller.lines].join('\n');
   expect([overheard.includes('submit.convert'), overheard.includes('submit.upload'), logs.length > 0]).toEqual([true, true, true]);
-  const places = { overheard, logs, resources: kept[0], events: kept[1] };
-  const values = [PASSWORD, WRONG, TOKEN, BASIC, HEADER, bucket.secretAccessKey];
+  const places = { overheard, logs, shown, resources: kept[0], events: kept[1] };
+  const values = [PASSWORD, WRONG, TOKEN, BASIC, HEADER, SIGNATURE, STORE_HEADER, bucket.secretAccessKey];
   const found = values.flatMap((value) => {
     const forms = [value, Buffer.from(value).toString('base64').replace(/=+$/, ''), Buffer.from(value).toString('hex')];
     return Object.entries(places).flatMap(([place, all]) =>
