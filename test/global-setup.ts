@@ -29,9 +29,10 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     if (shared === undefined) return;
     const { child, lines, dataDir } = shared;
     const endedBefore = child.exitCode ?? child.signalCode;
-    const before = cpuTime().children;
+    // Warm programs that still run are left out: their time joins its own when they end.
+    const { own, children } = endedBefore === null && child.pid !== undefined ? cpuTime(child.pid) : { own: 0, children: 0 };
     await endProcess(shared);
-    noteCpu('the shared service', cpuTime().children - before);
+    noteCpu('the shared service', own + children);
     await rm(dataDir, { recursive: true, force: true });
     // Tests after its end have failed for another reason than the one that they name.
     if (endedBefore !== null) throw new Error(`the shared service ended with ${endedBefore}: ${lines.slice(-LAST_LINES).join('\n')}`);

@@ -10,8 +10,9 @@ export interface CpuTime {
   readonly children: number;
 }
 
-export function cpuTime(): CpuTime {
-  const stat = readFileSync('/proc/self/stat', 'utf8');
+/** @param pid of a process that runs; by default this one */
+export function cpuTime(pid: number | 'self' = 'self'): CpuTime {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The name before may contain spaces. From here on: state, ten fields, utime, stime, cutime, cstime.
   const [utime = 0, stime = 0, cutime = 0, cstime = 0] = stat
     .slice(stat.lastIndexOf(')') + 2)
