@@ -18,7 +18,7 @@ import type { Encryption } from '../jobs/encryption.ts';
 import { followJobs } from '../jobs/follow.ts';
 import { hasEnded } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
-import type { JobStore, Stored } from '../jobs/store.ts';
+import type { Durability, JobStore, Stored } from '../jobs/store.ts';
 import { updateRecord } from '../jobs/update.ts';
 import { Missing } from '../objects/store.ts';
 import { onAbort } from '../streams/abort.ts';
@@ -28,6 +28,8 @@ import type { DestinationSettings } from './settings.ts';
 
 export interface StorerDeps {
   readonly jobs: Pick<JobStore, 'get' | 'update' | 'watch'>;
+  /** Undefined where each change is durable when it is made. */
+  readonly durability?: Durability | undefined;
   readonly encryption: Encryption;
   /** Sends the result; undefined where none is stored elsewhere any more. @param confirm called before its first byte is sent; where it throws, nothing is @throws Failure · what the object store throws · the reason of `signal` */
   readonly put: PutResult | undefined;
@@ -84,7 +86,22 @@ class Withdrawn extends Error {
 }
 
 export function startStorer(deps: StorerDeps): Storer {
-  const { jobs, encryption, put, hostOf, ended, onCancel, settings, clock, random = Math.random, aloneSince, log, onAttempt, onEnd } = deps;
+  const {
+    jobs,
+    durability,
+    encryption,
+    put,
+    hostOf,
+    ended,
+    onCancel,
+    settings,
+    clock,
+    random = Math.random,
+    aloneSince,
+    log,
+    onAttempt,
+    onEnd,
+  } = deps;
   const { follow, track, again, stopping, stop } = followJobs({
     jobs,
     isThere: (record) => record.state === 'storing' || hasEnded(record),
@@ -132,13 +149,14 @@ export function startStorer(deps: StorerDeps): Storer {
   }
 
   async function store({ id, target }: Waiting): Promise<void> {
+    const since = durability?.losses;
     const claimed = await updateRecord(jobs, id, (record) => claimStoring(record, clock(), aloneSince));
     if (claimed === undefined) return;
     // Too many attempts have ended with their processes.
     if (!isStoring(claimed.record)) return tellEnd(claimed.record);
     const { attempts } = claimed.record.destination;
     const begun = performance.now();
-    const end = await attempt(claimed.record, target).catch((error: unknown) => endedBy(id, error));
+    const end = await attempt(claimed.record, target, since).catch((error: unknown) => endedBy(id, error));
     if (end === undefined) return;
     let outcome: StoringOutcome = 'again';
     let pauseMs: number | undefined;
@@ -157,7 +175,7 @@ export function startStorer(deps: StorerDeps): Storer {
     if (hasEnded(stored.record)) tellEnd(stored.record);
   }
 
-  async function attempt(record: StoringRecord, target: DestinationTarget): Promise<StoringAttempt> {
+  async function attempt(record: StoringRecord, target: DestinationTarget, since: number | undefined): Promise<StoringAttempt> {
     if (put === undefined) throw new Error('an attempt where none is made');
     const { attempts } = record.destination;
     const over = new AbortController();
@@ -168,7 +186,12 @@ export function startStorer(deps: StorerDeps): Storer {
     const timer = setInterval(() => void renew().catch((error: unknown) => error instanceof Withdrawn && withdraw()), RENEW_MS);
     const subscriptions = [onCancel(record.id, withdraw), onAbort(stopping, (reason) => over.abort(reason))];
     try {
-      return await put(record, target, renew, over.signal);
+      const confirm = async (): Promise<void> => {
+        await renew();
+        // A process that dies of what it sends has to count.
+        durability?.commit(since);
+      };
+      return await put(record, target, confirm, over.signal);
     } finally {
       clearInterval(timer);
       for (const unsubscribe of subscriptions) unsubscribe();

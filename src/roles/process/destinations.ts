@@ -26,6 +26,7 @@ export function destinationsFor({ sender, places, config, aloneSince, jobs, file
   const used = settings.enabled ? sender : undefined;
   const { follow, offer, stop } = startStorer({
     jobs: jobs.store,
+    durability: jobs.durability,
     encryption: jobs.encryption,
     put: used && putWith(used, files.objects, places, settings),
     hostOf: ({ url, s3 }) => {

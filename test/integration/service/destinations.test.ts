@@ -230,6 +230,32 @@ it('a result survives kill -9 of the service in the middle of an attempt; neithe
   }
 });
 
+it('a result whose sending kills the service three times is given up, and said so', { timeout: 240_000 }, async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'filemill-destinations-'));
+  await chmod(dataDir, 0o755);
+  receiver.answer('/deadly', () => {});
+  let jobId = '';
+  for (let deaths = 0; deaths < 3; deaths++) {
+    const service = await startProcess(dataDir, settings(receiver));
+    if (deaths === 0)
+      jobId = (await convert(service.url, TABLE, 'tsv', { output_url: `${receiver.url}/deadly` }, LATER)).data?.job_id ?? '';
+    await eventually(() => receiver.at('/deadly').length > deaths, 'an attempt');
+    await endProcess(service, 'SIGKILL');
+  }
+  const last = await startProcess(dataDir, settings(receiver));
+  try {
+    const ended = await eventually(async () => {
+      const answer = await readAnswer(await fetch(`${last.url}/api/v1/jobs/${jobId}`));
+      return answer.error === undefined ? undefined : answer;
+    }, 'the job to end');
+    expect(ended.error).toMatchObject({ code: 'OUTPUT_NOT_STORED', details: { store_error: 'crashed', attempts: 3, retryable: true } });
+    expect(receiver.at('/deadly')).toHaveLength(3);
+  } finally {
+    await endProcess(last);
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});
+
 it('the service itself is no place for results or messages, whatever its name: its public URL, or its port on this machine', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'filemill-destinations-'));
   await chmod(dataDir, 0o755);
