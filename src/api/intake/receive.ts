@@ -158,6 +158,7 @@ class FormReader {
     this.#wanted = wanted;
     this.#objects = objects;
     this.#form = openForm(request.headers as BusboyHeaders);
+    this.#finished.promise.catch(() => {});
   }
 
   readonly refuse = (failure: unknown): void => {
@@ -165,6 +166,8 @@ class FormReader {
     this.#request.unpipe(this.#blocks);
     this.#turns.unpipe(this.#form);
     this.#failed.abort(failure);
+    // A whole file waits for the fields behind it, which will not come.
+    this.#finished.reject(failure);
   };
 
   /** Resolves at the end of the body, when files may still be stored. */
