@@ -73,6 +73,7 @@ if (seed !== '')
   console.log(`tests: every file, and of long tables at least one row of each group, by TEST_SEED=${seed}; make test-all runs all`);
 mkdirSync('.cache', { recursive: true });
 rmSync(CPU_TIMES, { force: true });
+
 /** Waits for another build that is under way. @returns whether all are there that these files need */
 async function buildServers(wanted: readonly string[]): Promise<boolean> {
   const child = spawn('scripts/build-servers', serversFor(wanted), { stdio: 'inherit', timeout: remainingMs() });
@@ -170,7 +171,7 @@ const unsteady = suspects.filter(({ name }) => last.get(name)?.status === 'passe
 const failures = [
   ...[...last.values()].filter(({ status }) => status === 'failed').flatMap(failuresOf),
   ...(stray ? ['an error outside of any test: see above'] : []),
-  ...lanes.flatMap((_, place) => (reports[place] === undefined ? [`the run in lane ${place} did not come to its end: see above`] : [])),
+  ...reports.flatMap((report, lane) => (report === undefined ? [`the run in lane ${lane} did not come to its end: see above`] : [])),
   ...tooOften(record(unsteady.map(pathOf), new Date(startedAt)), new Date(startedAt)),
 ];
 const passed = [...last.values()].flatMap(({ assertionResults }) => assertionResults.filter(({ status }) => status === 'passed')).length;

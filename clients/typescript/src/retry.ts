@@ -17,7 +17,7 @@ export interface SendOptions {
 export type Send = (request: Request, options?: SendOptions) => Promise<Response>;
 
 /** Statuses after which the same request may succeed (RFC 9110, RFC 6585); 409 while an earlier request with its key is under way. */
-const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 425, 429, 502, 503, 504]);
+export const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 425, 429, 502, 503, 504]);
 /** Longest wait that a server may ask for, ms. */
 const MOST_PAUSE_MS = 300_000;
 

@@ -1,6 +1,6 @@
 /** Resumable uploads (tus 1.0): a piece that is lost costs that piece, not the file. */
 import { FilemillError } from './error.ts';
-import { backoffMs, pause, retryAfterMs, type Send } from './retry.ts';
+import { backoffMs, pause, retryAfterMs, type Send, TRANSIENT } from './retry.ts';
 
 const TUS = { 'tus-resumable': '1.0.0' };
 /** Failures one after another without a byte between them, before it is given up. */
@@ -49,32 +49,42 @@ export async function sendPieces(deps: UploadDeps, id: string, file: Blob): Prom
     const body = file.slice(offset, offset + pieceBytes);
     const headers = { ...TUS, 'upload-offset': String(offset), 'content-type': 'application/offset+octet-stream' };
     const limited = AbortSignal.any([signal, AbortSignal.timeout(pieceMs)]);
-    const response = await fetch(url, { method: 'PATCH', headers, body, signal: limited }).catch((error: unknown) => new Unanswered(error));
+    const refused = await sendPiece(fetch, url, { method: 'PATCH', headers, body, signal: limited });
     signal.throwIfAborted();
-    if (response instanceof Response && response.status === 204) {
+    if (refused === undefined) {
       offset += body.size;
       failures = 0;
       continue;
     }
-    if (response instanceof Response && !mayPass(response)) throw await FilemillError.from(response);
-    if (++failures >= MOST_FAILURES) throw response instanceof Response ? await FilemillError.from(response) : response;
-    if (response instanceof Response) await response.body?.cancel();
-    await pause(Math.max(backoffMs(failures), response instanceof Response ? retryAfterMs(response) : 0), signal);
+    if (!refused.mayPass || ++failures >= MOST_FAILURES) throw refused.error;
+    await pause(Math.max(backoffMs(failures), refused.afterMs), signal);
     const reached = await offsetOf(deps, url);
     if (reached > offset) failures = 0;
     offset = reached;
   }
 }
 
-class Unanswered extends Error {
-  override readonly name = 'Unanswered';
-  constructor(cause: unknown) {
-    super('The service did not answer.', { cause });
-  }
+/** Why a piece was not taken. */
+interface Refused {
+  readonly error: Error;
+  /** Whether it may be taken later: another request may hold the upload, or the offset be another. */
+  readonly mayPass: boolean;
+  /** What the service asks for, ms. */
+  readonly afterMs: number;
 }
 
-/** Whether a piece may be taken later: another request may hold the upload, or the offset be another. */
-const mayPass = ({ status }: Response): boolean => status >= 500 || [408, 409, 423, 425, 429].includes(status);
+/** @returns undefined where the piece was taken */
+async function sendPiece(send: typeof fetch, url: string, piece: RequestInit): Promise<Refused | undefined> {
+  try {
+    const response = await send(url, piece);
+    if (response.status === 204) return undefined;
+    const { status } = response;
+    const mayPass = status >= 500 || status === 423 || TRANSIENT.has(status);
+    return { error: await FilemillError.from(response), mayPass, afterMs: retryAfterMs(response) };
+  } catch (cause) {
+    return { error: new Error('The service did not answer.', { cause }), mayPass: true, afterMs: 0 };
+  }
+}
 
 /** Once its job has it: a client may have some uploads only. Where this fails, it expires. */
 export async function deleteUpload({ fetch, uploadsUrl, pieceMs }: UploadDeps, id: string): Promise<void> {

@@ -44,8 +44,12 @@ export function isOwnHost(host: string | undefined, allowed: readonly string[]):
   if (host === undefined || host.length > MAX_HOST || !/^[A-Za-z0-9._:[\]-]+$/.test(host) || !URL.canParse(`http://${host}`)) return false;
   const name = new URL(`http://${host}`).hostname;
   if (isIP(name.replace(/^\[|\]$/g, '')) !== 0) return true;
-  return [...allowed, ...namesOfMachine(hostname())].some((own) => own.toLowerCase() === name) || name.endsWith('.localhost');
+  return allowed.some((own) => own.toLowerCase() === name) || isNameOfMachine(name);
 }
+
+/** @param name in lower case */
+export const isNameOfMachine = (name: string): boolean =>
+  name.endsWith('.localhost') || namesOfMachine(hostname()).some((own) => own.toLowerCase() === name);
 
 /** Names by which others reach this machine: its own, in full and in short, and the one by multicast DNS (RFC 6762). */
 export function namesOfMachine(full: string): readonly string[] {

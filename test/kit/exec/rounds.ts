@@ -1,5 +1,4 @@
-/** How often a test repeats what it does: a run that draws rows of tables repeats less. */
-
+/** How often a test repeats what it does, and how much of a story it tells: less in a run that draws rows of tables. */
 import { draw } from '../../plan.ts';
 
 /** Set by scripts/test.ts in `make test`. */

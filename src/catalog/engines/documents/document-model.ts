@@ -3,13 +3,13 @@ import { type Engine, everyPair, type Task } from '../../engine.ts';
 import { MD } from '../../known-good.ts';
 import { COUNT } from '../../planning/documents/document.ts';
 import { documentStep, MODEL, MODEL_LOSES, MODEL_OPTIONS } from '../../planning/documents/model.ts';
-import { CLOSED, UTF8 } from '../../planning/documents/text.ts';
+import { CLOSED, pageToRead, UTF8 } from '../../planning/documents/text.ts';
 import { ownStep } from '../../planning/told.ts';
 import { CLEAN, explainPandoc, FORMULAS, HEAP, inspectForPandoc, LOCKABLE_TEXTS, PANDOC_READS } from './pandoc.ts';
 
 const SOURCES = ['md', 'html', 'docx', 'odt', 'epub', 'rst', 'tex', 'org', 'fb2', 'dbk', 'jats', 'wiki'];
 /** A program of ours makes them ready for Pandoc: its options. */
-const READY: Readonly<Record<string, readonly string[]>> = { docx: [], odt: ['--read'], epub: [], html: [] };
+const READY: Readonly<Record<string, readonly string[]>> = { docx: [], odt: ['--read'], epub: [] };
 const TEXTS: ReadonlySet<string> = new Set(SOURCES.filter((id) => ![...LOCKABLE_TEXTS, 'epub'].includes(id)));
 /** Not for chains: what the first one of several hops lost would be no block. */
 const RANK = 45;
@@ -37,14 +37,13 @@ export const engine: Engine = {
   inspect: inspectForPandoc,
   plan(task) {
     const { source, input, scratch } = task;
-    const options = source === 'html' && task.facts['unreadTables'] !== true ? undefined : READY[source];
-    const ready = options !== undefined ? `${scratch}/ready.${source}` : input;
+    const { steps, page } = readyIn(task);
     const tree = `${scratch}/tree.json`;
     return {
       steps: [
         ...(LOCKABLE_TEXTS.includes(source) ? [{ run: 'clean', args: ['--open', input] }] : []),
-        ...(options === undefined ? [] : [ownStep(source, [...options, input, ready])]),
-        { run: 'pandoc', args: ['--quiet', '--sandbox', `--from=${readerOf(source)}`, '--to=json', `--output=${tree}`, ...HEAP, ready] },
+        ...steps,
+        { run: 'pandoc', args: ['--quiet', '--sandbox', `--from=${readerOf(source)}`, '--to=json', `--output=${tree}`, ...HEAP, page] },
         documentStep(tree, task, aboutOf(task)),
       ],
     };
@@ -52,6 +51,15 @@ export const engine: Engine = {
   explain: explainPandoc,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
+
+/** The document so that Pandoc reads all of it. */
+function readyIn(task: Task): ReturnType<typeof pageToRead> {
+  const { source, input, scratch } = task;
+  const options = READY[source];
+  if (options === undefined) return pageToRead(task);
+  const page = `${scratch}/ready.${source}`;
+  return { steps: [ownStep(source, [...options, input, page])], page };
+}
 
 /** Formulas as GitHub has them. */
 const readerOf = (source: string): string => `${PANDOC_READS[source]}${source === 'md' ? FORMULAS : ''}`;

@@ -2,8 +2,7 @@
 import type { Engine } from '../../engine.ts';
 import { HTML_TABLE } from '../../known-good.ts';
 import { COUNT } from '../../planning/documents/document.ts';
-import { CLOSED, UTF8 } from '../../planning/documents/text.ts';
-import { ownStep } from '../../planning/told.ts';
+import { CLOSED, pageToRead, UTF8 } from '../../planning/documents/text.ts';
 import { explainOffice, OFFICE_LIMITS } from './libreoffice/ask.ts';
 import { TABLE_BINARIES, tableConversions, tableOptions, tableSteps } from './libreoffice/tables.ts';
 import { explainPandoc, HEAP, inspectForPandoc } from './pandoc.ts';
@@ -27,11 +26,10 @@ export const engine: Engine = {
   inspect: inspectForPandoc,
   plan(task) {
     const tree = `${task.scratch}/tree.json`;
-    const isRead = task.facts['unreadTables'] !== true;
-    const page = isRead ? task.input : `${task.scratch}/ready.html`;
+    const { steps, page } = pageToRead(task);
     return {
       steps: [
-        ...(isRead ? [] : [ownStep('html', [task.input, page])]),
+        ...steps,
         { run: 'pandoc', args: ['--quiet', '--sandbox', '--from=html', '--to=json', `--output=${tree}`, ...HEAP, page] },
         ...tableSteps(tree, task),
       ],

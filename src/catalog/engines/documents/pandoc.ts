@@ -13,7 +13,7 @@ import {
 } from '../../engine.ts';
 import { MD } from '../../known-good.ts';
 import { COUNT, countDocument } from '../../planning/documents/document.ts';
-import { CLOSED, TITLE, titleStep, UTF8 } from '../../planning/documents/text.ts';
+import { CLOSED, pageToRead, TITLE, titleStep, UTF8 } from '../../planning/documents/text.ts';
 import { ownStep, reasonOfText } from '../../planning/told.ts';
 
 /** Pandoc's names for our format ids (pandoc --list-input-formats, 2.17). */
@@ -171,8 +171,7 @@ export const engine: Engine = {
   readsUtf8: TEXTS,
   inspect: inspectForPandoc,
   plan: (task) => {
-    const ready = task.source === 'html' && task.facts['unreadTables'] !== true ? undefined : READY[task.source];
-    const { steps, ...more } = ready?.(task) ?? planOf(task);
+    const { steps, ...more } = READY[task.source]?.(task) ?? planOf(task);
     const open = LOCKABLE_TEXTS.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : [];
     return { ...more, steps: [...open, ...steps] };
   },
@@ -199,7 +198,11 @@ const READY: Readonly<Record<string, (task: Task) => Plan>> = {
   epub: madeReady('epub'),
   docx: madeReady('docx'),
   odt: madeReady('odt', '--read'),
-  html: madeReady('html'),
+  html(task) {
+    const { steps: first, page } = pageToRead(task);
+    const { steps, ...more } = planOf({ ...task, input: page });
+    return { steps: [...first, ...steps], ...more };
+  },
 };
 
 /** A crafted table can make the Haskell heap grow without bound; the launcher's limit would only kill it later. */

@@ -23,3 +23,16 @@ export const titleStep = (page: string, output: string, source: string): Process
 
 /** Writes a page so that Pandoc reads its tables. */
 export const CLOSED: Binary = { at: ['program:documents/html.ts'] };
+
+/**
+ * Needs the binary `html` and the fact `unreadTables`.
+ * @returns where Pandoc finds a page of which it reads all tables: as it was sent, or as the steps write it
+ */
+export function pageToRead({ input, scratch, facts }: Pick<Task, 'input' | 'scratch' | 'facts'>): {
+  readonly steps: readonly ProcessStep[];
+  readonly page: string;
+} {
+  if (facts['unreadTables'] !== true) return { steps: [], page: input };
+  const page = `${scratch}/ready.html`;
+  return { steps: [ownStep('html', [input, page])], page };
+}

@@ -37,7 +37,7 @@ const PARTS: Readonly<Record<string, Part>> = {
 const TAG = /<(\/?)(?:[A-Za-z_][\w.-]{0,63}:)?([A-Za-z][\w.-]{0,63})(?![\w.-])([^<>]*)>/g;
 const REPEATED = /-repeated\s{0,9}=\s{0,9}["'](\d{1,18})/;
 
-/** @param tables is told of each tag, in lower case, and of what stands between */
+/** @param tables gets each tag, its name in lower case, and the text before it */
 export function markupCounter(tables?: TableTags): TextCounter {
   let rest = '';
   let depth = 0;

@@ -70,8 +70,8 @@ export function preparedStory(xml: string): Story {
     }
     if (name === 'w:tblGrid' && isEmpty) continue;
     if (name === 'w:r' && !isEnd && !isEmpty) runs.push({ start: out().length, boxes: paragraphs.at(-1)?.length ?? 0, isHidden: false });
-    // Pandoc counts the columns that have a width.
     if (name !== undefined && !isEnd) forms.open(name, tag, names.at(isEmpty ? -1 : -2));
+    // Pandoc counts the columns that have a width.
     out().push(name === 'w:gridCol' && !isEnd && !tag.includes(' w:w="') ? tag.replace('w:gridCol', 'w:gridCol w:w="2000"') : tag);
     switch (name) {
       case 'mc:AlternateContent':
